@@ -1,0 +1,98 @@
+#include "base/statistics.h"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/statistics/univariate_statistics.hpp>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+#include "base/random.h"
+
+namespace kw {
+namespace {
+
+void resample(const std::vector<double>& samples, Random& random, std::vector<double>& into) {
+  into.resize(samples.size());
+  for (double& value : into) {
+    value = samples[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(samples.size()) - 1))];
+  }
+}
+
+Interval percentiles(std::vector<double> values, double confidence) {
+  const double tail = (1 - confidence) / 2;
+  return {quantile(values, tail), quantile(values, 1 - tail)};
+}
+
+}  // namespace
+
+double mean(const std::vector<double>& samples) {
+  KW_CHECK(!samples.empty());
+  return boost::math::statistics::mean(samples);
+}
+
+double standard_deviation(const std::vector<double>& samples) {
+  if (samples.size() < 2) return 0;
+  return std::sqrt(boost::math::statistics::sample_variance(samples));
+}
+
+double quantile(std::vector<double> samples, double fraction) {
+  KW_CHECK(!samples.empty() && fraction >= 0 && fraction <= 1);
+  std::sort(samples.begin(), samples.end());
+  const double place = fraction * static_cast<double>(samples.size() - 1);
+  const std::size_t below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, samples.size() - 1);
+  return std::lerp(samples[below], samples[above], place - static_cast<double>(below));
+}
+
+double median(std::vector<double> samples) {
+  KW_CHECK(!samples.empty());
+  return boost::math::statistics::median(samples.begin(), samples.end());
+}
+
+double robust_deviation(const std::vector<double>& samples) {
+  const double centre = median(samples);
+  std::vector<double> distances;
+  distances.reserve(samples.size());
+  for (const double sample : samples) distances.push_back(std::abs(sample - centre));
+  return 1.4826 * median(std::move(distances));
+}
+
+Interval student_interval(const std::vector<double>& samples, double confidence) {
+  const double centre = mean(samples);
+  if (samples.size() < 2) {
+    return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  }
+  const double count = static_cast<double>(samples.size());
+  const boost::math::students_t distribution(count - 1);
+  const double factor = boost::math::quantile(boost::math::complement(distribution, (1 - confidence) / 2));
+  const double half_width = factor * standard_deviation(samples) / std::sqrt(count);
+  return {centre - half_width, centre + half_width};
+}
+
+Interval bootstrap_interval(const std::vector<double>& samples, const Statistic& statistic, double confidence,
+                            int resamples, std::uint64_t seed) {
+  KW_CHECK(!samples.empty() && resamples > 0);
+  Random random(seed);
+  std::vector<double> values, drawn;
+  for (int i = 0; i < resamples; ++i) {
+    resample(samples, random, drawn);
+    values.push_back(statistic(drawn));
+  }
+  return percentiles(std::move(values), confidence);
+}
+
+Interval bootstrap_ratio_interval(const std::vector<double>& numerator, const std::vector<double>& denominator,
+                                  double confidence, int resamples, std::uint64_t seed) {
+  KW_CHECK(!numerator.empty() && !denominator.empty() && resamples > 0);
+  Random random(seed);
+  std::vector<double> values, above, below;
+  for (int i = 0; i < resamples; ++i) {
+    resample(numerator, random, above);
+    resample(denominator, random, below);
+    values.push_back(median(above) / median(below));
+  }
+  return percentiles(std::move(values), confidence);
+}
+
+}  // namespace kw
