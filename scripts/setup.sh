@@ -31,7 +31,7 @@ for package in "${packages[@]}"; do grep -qx "$package" <<<"$installed" || missi
 cache=${KERNELWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernelwright}
 # The folder's name is a hash of all that decides its content: another pin, another folder, and nothing is ever changed in place.
 python=/usr/bin/python3
-key=$(cat scripts/requirements.txt scripts/requirements-source.txt scripts/setup.sh <($python --version 2>/dev/null || true) | sha256sum | cut -c1-16)
+key=$(cat scripts/requirements.txt scripts/requirements-source.txt <($python --version 2>/dev/null || true) | sha256sum | cut -c1-16)
 deps=$cache/deps/$key
 
 if [ "$check_only" = --check ]; then

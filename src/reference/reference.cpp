@@ -1,0 +1,45 @@
+#include "reference/reference.h"
+
+#include <dlfcn.h>
+
+#include "base/file.h"
+#include "reference/torch_library.h"
+
+namespace kw {
+namespace {
+
+Result<const TorchLibrary*> load_torch_library() {
+  const auto path = program_folder() / "libkernelwright_torch.so";
+  // Never unloaded: libtorch does not survive that.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* reason = ::dlerror();
+    return Error{std::string("libtorch cannot be loaded: ") + (reason ? reason : "unknown reason"),
+                 "run `make setup build`; on another machine set LD_LIBRARY_PATH to its torch/lib and nvidia/*/lib folders",
+                 {}};
+  }
+  auto* entry = reinterpret_cast<decltype(&kernelwright_torch_library)>(::dlsym(library, "kernelwright_torch_library"));
+  if (!entry) return Error{path.string() + " is not the library that belongs to this program", "run `make build`", {}};
+  return entry();
+}
+
+const Result<const TorchLibrary*>& torch_library() {
+  static const Result<const TorchLibrary*> loaded = load_torch_library();
+  return loaded;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Reference>> make_reference(const Task& task) {
+  const auto& library = torch_library();
+  if (!library.ok()) return library.error();
+  return (*library)->make_reference(task);
+}
+
+Result<std::string> torch_version() {
+  const auto& library = torch_library();
+  if (!library.ok()) return library.error();
+  return (*library)->version();
+}
+
+}  // namespace kw

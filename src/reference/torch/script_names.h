@@ -1,0 +1,14 @@
+#pragma once
+// Names that ordinary PyTorch text uses and that TorchScript, compiled from C++, does not know: torch.float32, torch.nn.functional.x,
+// F.x, math.pi, torch.linalg.x, and functions of torch.nn.functional that are written in Python.
+
+#include <memory>
+
+#include "reference/torch/torch_headers.h"
+
+namespace kw {
+
+// `unit` must outlive the resolver; the functions that torch.nn.functional lacks are defined in it.
+torch::jit::ResolverPtr make_script_resolver(torch::jit::CompilationUnit& unit);
+
+}  // namespace kw
