@@ -1,0 +1,62 @@
+# Everything a person types. `make quickstart` and `make test` do all set-up themselves.
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+JOBS ?= $(shell nproc)
+# Ubuntu and Debian name their clang by version; the fuzzers need the one that setup installed.
+CLANG_VERSION := $(lastword $(sort $(patsubst /usr/bin/clang++-%,%,$(wildcard /usr/bin/clang++-[0-9]*))))
+FORMAT := .deps/venv/bin/clang-format
+SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cpp' 'bench/*.h' 'bench/*.cpp')
+FUZZERS := task_yaml_fuzz lexer_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz
+# Executions of each fuzzer in `make test`; CONTRIBUTING.md has the command for a million.
+FUZZ_RUNS ?= 20000
+STEP := scripts/step.sh
+
+.PHONY: setup build test test-fast test-gpu quickstart format format-check lint clean asan fuzz bench
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
+	@cmake --build build -j $(JOBS)
+
+test: setup
+	@$(STEP) "format check" $(MAKE) --no-print-directory format-check
+	@$(STEP) "release build" $(MAKE) --no-print-directory build
+	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j 1
+	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
+	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -E '^(compile|sandbox|cli)' -j 1
+	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
+	@$(STEP) --summary
+
+test-fast: build
+	@ctest --test-dir build --output-on-failure --no-tests=error -L fast -j $(JOBS)
+
+test-gpu: build
+	@ctest --test-dir build --output-on-failure --no-tests=error -L gpu
+
+quickstart: build
+	@scripts/quickstart.sh
+
+format: setup
+	@$(FORMAT) -i $(SOURCES)
+
+format-check: setup
+	@$(FORMAT) --dry-run --Werror $(SOURCES) && echo "$(words $(SOURCES)) files are formatted"
+
+lint: build
+	@clang-tidy-$(CLANG_VERSION) --quiet -p build $(filter-out src/reference/torch/%,$(filter %.cpp,$(SOURCES)))
+
+SANITIZER_ENV := ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+asan: setup
+	@KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset asan >build-asan.log 2>&1 || { cat build-asan.log; exit 1; }; mv build-asan.log build-asan/configure.log
+	@cmake --build build-asan -j $(JOBS)
+
+fuzz: asan
+	@FUZZ_RUNS=$(FUZZ_RUNS) $(SANITIZER_ENV) scripts/fuzz.sh $(FUZZERS)
+
+bench: build
+	@build/compile_bench
+
+clean:
+	@rm -rf build build-asan build-debug

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Runs every task's naive kernel on a real GPU, natively, at all of its sizes and compares it with the PyTorch reference in float64.
+
+An oracle that shares nothing with the C++ program: the file is built by plain nvcc as a shared library and its own launcher is called.
+Needs a GPU, nvcc, torch with CUDA and PyYAML. Prints one line a task and writes a Markdown table to the file given as argument.
+"""
+import ast
+import concurrent.futures
+import ctypes
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import torch
+import torch.nn.functional as F
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TORCH_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64,
+               "int32": torch.int32, "int64": torch.int64, "int8": torch.int8, "uint8": torch.uint8}
+# Error allowed relative to |truth| + rms(truth): serial float sums over thousands of elements, one rounding of the output type.
+ALLOWED = {"float32": 2e-5, "float16": 2e-3, "bfloat16": 1.6e-2, "float64": 1e-12}
+
+
+def names_of(text):
+    return re.findall(r"[A-Za-z_]\w*", str(text))
+
+
+def evaluate(text, sizes):
+    """A shape expression: whole-number division, so Python's // after parsing."""
+    tree = ast.parse(str(text), mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            node.op = ast.FloorDiv()
+    return eval(compile(tree, "shape", "eval"), {}, dict(sizes))
+
+
+def size_names(task):
+    names = []
+    for spec in list(task["inputs"].values()) + list(task["outputs"].values()):
+        for entry in spec["shape"]:
+            names += [name for name in names_of(entry) if name not in names]
+    return names
+
+
+def make_input(spec, sizes, generator):
+    shape = [evaluate(entry, sizes) for entry in spec["shape"]]
+    dtype = TORCH_TYPES[spec["dtype"]]
+    values = spec.get("values", "normal" if dtype.is_floating_point else {"integers": [0, 9]})
+    if isinstance(values, dict) and "integers" in values:
+        low, high = (evaluate(bound, sizes) for bound in values["integers"])
+        made = torch.randint(low, high + 1, shape, generator=generator, device="cuda", dtype=torch.int64)
+    elif values == "normal":
+        made = torch.randn(shape, generator=generator, device="cuda", dtype=torch.float32)
+    else:
+        low, high = {"uniform": (0, 1), "positive": (0.1, 2)}.get(values) if isinstance(values, str) else values["uniform"]
+        made = low + (high - low) * torch.rand(shape, generator=generator, device="cuda", dtype=torch.float32)
+    return made.to(dtype)
+
+
+def build(name, folder):
+    library = folder / f"{name}.so"
+    done = subprocess.run(["nvcc", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o", str(library),
+                           str(ROOT / "tasks" / name / "naive.cu")], capture_output=True, text=True)
+    return name, library if done.returncode == 0 else None, done.stderr
+
+
+def scalar_argument(tensor, dtype):
+    value = tensor.item()
+    if dtype in ("float16", "bfloat16"):
+        raise NotImplementedError("half scalars by value")
+    kind = {"float32": ctypes.c_float, "float64": ctypes.c_double, "int32": ctypes.c_int, "int64": ctypes.c_longlong}[dtype]
+    return kind(value)
+
+
+def run(task, launch, sizes, seed):
+    generator = torch.Generator(device="cuda").manual_seed(seed)
+    inputs = {name: make_input(spec, sizes, generator) for name, spec in task["inputs"].items()}
+    outputs, arguments = {}, []
+    for name, spec in task["inputs"].items():
+        arguments.append(scalar_argument(inputs[name], spec["dtype"]) if not spec["shape"] else ctypes.c_void_p(inputs[name].data_ptr()))
+    for name, spec in task["outputs"].items():
+        shape = [evaluate(entry, sizes) for entry in spec["shape"]]
+        dtype = TORCH_TYPES[spec["dtype"]]
+        poison = float("nan") if dtype.is_floating_point else 77
+        outputs[name] = torch.full(shape, poison, device="cuda", dtype=dtype)
+        arguments.append(ctypes.c_void_p(outputs[name].data_ptr()))
+    arguments += [ctypes.c_int(sizes[name]) for name in size_names(task)]
+    arguments.append(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+
+    scope = {"torch": torch, "F": F, "math": math, "List": list}
+    exec(task["pytorch"], scope)
+    wanted = scope["reference"].__code__.co_varnames[:scope["reference"].__code__.co_argcount]
+
+    def reference(wide):
+        chosen = []
+        for name in wanted:
+            if name in inputs:
+                tensor = inputs[name]
+                chosen.append(tensor.double() if wide and tensor.dtype.is_floating_point else tensor)
+            else:
+                chosen.append(sizes[name])
+        answer = scope["reference"](*chosen)
+        return answer if isinstance(answer, tuple) else (answer,)
+
+    torch.set_default_dtype(torch.float64)
+    truth = reference(True)
+    torch.set_default_dtype(torch.float32)
+    before = {name: tensor.clone() for name, tensor in inputs.items()}
+    launch(*arguments)
+    torch.cuda.synchronize()
+
+    worst = 0.0
+    for (name, spec), right in zip(task["outputs"].items(), truth):
+        got = outputs[name]
+        if spec["dtype"] in ALLOWED:
+            right = right.double().reshape(got.shape)
+            scale = right.abs() + right.square().mean().sqrt()
+            error = ((got.double() - right).abs() / scale.clamp_min(1e-30)).max().item() / ALLOWED[spec["dtype"]]
+        else:
+            error = 0.0 if torch.equal(got, right.reshape(got.shape).to(got.dtype)) else math.inf
+        worst = max(worst, error if error == error else math.inf)
+    unchanged = all(torch.equal(before[name], inputs[name]) for name in inputs)
+
+    def time_us(call):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        times = []
+        for _ in range(5):
+            start.record(); call(); end.record(); torch.cuda.synchronize()
+            times.append(start.elapsed_time(end) * 1000)
+        return sorted(times)[2]
+
+    return worst, unchanged, time_us(lambda: launch(*arguments)), time_us(lambda: reference(False))
+
+
+def main():
+    tasks = {path.parent.name: yaml.safe_load(path.read_text()) for path in sorted(ROOT.glob("tasks/*/task.yaml"))}
+    wanted = sys.argv[2:] or list(tasks)
+    rows, failures = [], 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        built = {name: (library, log) for name, library, log in pool.map(lambda n: build(n, pathlib.Path(folder)), wanted)}
+        for name in wanted:
+            library, log = built[name]
+            if library is None:
+                print(f"FAIL {name}: does not build\n{log}")
+                failures += 1
+                continue
+            task = tasks[name]
+            launch = ctypes.CDLL(str(library)).launch
+            worst, clean, naive_us, torch_us, problem = 0.0, True, math.nan, math.nan, ""
+            for kind in ("small", "train", "holdout"):
+                for number, sizes in enumerate(task["sizes"][kind]):
+                    try:
+                        error, unchanged, naive, eager = run(task, launch, sizes, 1000 + number)
+                    except Exception as reason:  # the table must name every task, also one that breaks
+                        problem = f"{kind} {sizes}: {str(reason).splitlines()[0][:120]}"
+                        break
+                    torch.cuda.empty_cache()
+                    worst, clean = max(worst, error), clean and unchanged
+                    if error > 1:
+                        problem = f"{kind} {sizes}: {error:.3g} x the allowed error"
+                    if kind == "train" and number == 0:
+                        naive_us, torch_us = naive, eager
+                if problem:
+                    break
+            ok = not problem and clean and worst <= 1
+            failures += not ok
+            print(f"{'ok  ' if ok else 'FAIL'} {name:32} error {worst:8.3g} of allowed, naive {naive_us:10.1f} us, eager {torch_us:10.1f} us"
+                  f"{'' if clean else ', INPUT CHANGED'} {problem}", flush=True)
+            rows.append((name, ok, worst, naive_us, torch_us))
+    print(f"{len(wanted) - failures} passed, {failures} failed")
+    with open(sys.argv[1], "w") as out:
+        out.write("| task | right | worst error / allowed | naive, first train size (us) | PyTorch eager (us) | eager / naive |\n| --- | --- | ---: | ---: | ---: | ---: |\n")
+        for name, ok, worst, naive_us, torch_us in rows:
+            out.write(f"| {name} | {'yes' if ok else 'NO'} | {worst:.3g} | {naive_us:.1f} | {torch_us:.1f} | {torch_us / naive_us:.2f} |\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs the libFuzzer programs of build-asan for FUZZ_RUNS executions each. New inputs are kept in the cache folder, so every run goes on
+# where the last one stopped; the seeds in tests/fuzz are committed. A crash leaves its input in build-asan/crash-*.
+#   FUZZ_RUNS=1000000 scripts/fuzz.sh task_yaml_fuzz ...
+set -euo pipefail
+cd "$(dirname "$0")/.."
+runs=${FUZZ_RUNS:-20000}
+cache=${KERNELWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernelwright}/fuzz
+for name in "$@"; do
+  program=$(find build-asan/src -type f -name "$name" | head -1)
+  [ -n "$program" ] || { echo "there is no fuzzer $name in build-asan" >&2; exit 1; }
+  mkdir -p "$cache/$name"
+  seeds=(tests/fuzz/"$name")
+  dictionary=()
+  [ -e "tests/fuzz/$name.dict" ] && dictionary=(-dict="tests/fuzz/$name.dict")
+  start=$SECONDS
+  log=$(mktemp)
+  if "$program" -runs="$runs" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -artifact_prefix=build-asan/crash-"$name"- -print_final_stats=1 \
+    "${dictionary[@]}" "$cache/$name" $([ -d "${seeds[0]}" ] && echo "${seeds[@]}") >"$log" 2>&1; then
+    executed=$(awk '/stat::number_of_executed_units/ {print $2}' "$log")
+    echo "$name: $executed executions in $((SECONDS - start)) s, no crash, no hang"
+    rm -f "$log"
+  else
+    tail -n 60 "$log"
+    echo "$name: FAILED, the input is in build-asan/crash-$name-*" >&2
+    exit 1
+  fi
+done
