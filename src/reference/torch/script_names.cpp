@@ -70,9 +70,28 @@ def binary_cross_entropy_with_logits(input, target, reduction: str = 'mean'):
     loss = (1.0 - target) * input + torch.clamp_min(-input, 0.0) + torch.log1p(torch.exp(-input.abs()))
     return _reduced(loss, reduction)
 
-def lp_pool2d(input, norm_type: float, kernel_size: List[int], stride: List[int]):
+def lp_pool2d(input, norm_type: float, kernel_size: BroadcastingList2[int], stride: BroadcastingList2[int]):
     out = torch.avg_pool2d(input.pow(norm_type), kernel_size, stride)
     return (torch.sign(out) * torch.relu(out.abs())).mul(kernel_size[0] * kernel_size[1]).pow(1.0 / norm_type)
+
+def batch_norm(input, running_mean: Optional[Tensor], running_var: Optional[Tensor], weight: Optional[Tensor] = None,
+               bias: Optional[Tensor] = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5):
+    return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
+
+def instance_norm(input, running_mean: Optional[Tensor] = None, running_var: Optional[Tensor] = None,
+                  weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, use_input_stats: bool = True,
+                  momentum: float = 0.1, eps: float = 1e-5):
+    return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False)
+
+def embedding(input, weight):
+    return torch.embedding(weight, input)
+
+def logsigmoid(input):
+    return torch.log_sigmoid(input)
+
+def unfold(input, kernel_size: BroadcastingList2[int], dilation: List[int] = [1, 1], padding: List[int] = [0, 0],
+           stride: List[int] = [1, 1]):
+    return torch.im2col(input, kernel_size, dilation, padding, stride)
 
 def softmin(input, dim: int):
     return torch.softmax(-input, dim)
@@ -132,22 +151,22 @@ class PrefixModule : public SugaredValue {
 
 class FunctionalModule : public SugaredValue {
  public:
-  explicit FunctionalModule(CompilationUnit& unit) : unit_(unit) {}
+  explicit FunctionalModule(std::shared_ptr<CompilationUnit> unit) : unit_(std::move(unit)) {}
   std::string kind() const override { return "torch.nn.functional"; }
   SugaredValuePtr attr(const SourceRange&, GraphFunction&, const std::string& field) override {
-    if (auto* own = unit_.find_function(c10::QualifiedName(field))) {
-      return std::make_shared<torch::jit::FunctionValue>(torch::jit::StrongFunctionPtr(nullptr, own));
+    if (auto* own = unit_->find_function(c10::QualifiedName(field))) {
+      return std::make_shared<torch::jit::FunctionValue>(torch::jit::StrongFunctionPtr(unit_, own));
     }
     return builtin(field);
   }
 
  private:
-  CompilationUnit& unit_;
+  std::shared_ptr<CompilationUnit> unit_;
 };
 
 class NeuralModule : public SugaredValue {
  public:
-  explicit NeuralModule(CompilationUnit& unit) : unit_(unit) {}
+  explicit NeuralModule(std::shared_ptr<CompilationUnit> unit) : unit_(std::move(unit)) {}
   std::string kind() const override { return "torch.nn"; }
   SugaredValuePtr attr(const SourceRange& location, GraphFunction&, const std::string& field) override {
     if (field == "functional") return std::make_shared<FunctionalModule>(unit_);
@@ -156,12 +175,12 @@ class NeuralModule : public SugaredValue {
   }
 
  private:
-  CompilationUnit& unit_;
+  std::shared_ptr<CompilationUnit> unit_;
 };
 
 class TorchModule : public SugaredValue {
  public:
-  explicit TorchModule(CompilationUnit& unit) : unit_(unit) {}
+  explicit TorchModule(std::shared_ptr<CompilationUnit> unit) : unit_(std::move(unit)) {}
   std::string kind() const override { return "torch"; }
   SugaredValuePtr attr(const SourceRange& location, GraphFunction& method, const std::string& field) override {
     if (field == "nn") return std::make_shared<NeuralModule>(unit_);
@@ -176,12 +195,12 @@ class TorchModule : public SugaredValue {
   }
 
  private:
-  CompilationUnit& unit_;
+  std::shared_ptr<CompilationUnit> unit_;
 };
 
 class ScriptResolver : public torch::jit::Resolver {
  public:
-  explicit ScriptResolver(CompilationUnit& unit) : unit_(unit) {}
+  explicit ScriptResolver(std::shared_ptr<CompilationUnit> unit) : unit_(std::move(unit)) {}
   SugaredValuePtr resolveValue(const std::string& name, GraphFunction& method, const SourceRange& location) override {
     if (name == "torch") return std::make_shared<TorchModule>(unit_);
     if (name == "F") return std::make_shared<FunctionalModule>(unit_);
@@ -191,13 +210,18 @@ class ScriptResolver : public torch::jit::Resolver {
   c10::TypePtr resolveType(const std::string&, const SourceRange&) override { return nullptr; }
 
  private:
-  CompilationUnit& unit_;
+  std::shared_ptr<CompilationUnit> unit_;
 };
 
 }  // namespace
 
-torch::jit::ResolverPtr make_script_resolver(CompilationUnit& unit) {
-  unit.define(c10::nullopt, functional_source, torch::jit::nativeResolver(), nullptr);
+torch::jit::ResolverPtr make_script_resolver() {
+  // References call into this unit without owning it, so it lives as long as the program.
+  static const auto unit = [] {
+    auto made = std::make_shared<CompilationUnit>();
+    made->define(c10::nullopt, functional_source, torch::jit::nativeResolver(), nullptr);
+    return made;
+  }();
   return std::make_shared<ScriptResolver>(unit);
 }
 

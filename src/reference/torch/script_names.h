@@ -8,7 +8,6 @@
 
 namespace kw {
 
-// `unit` must outlive the resolver; the functions that torch.nn.functional lacks are defined in it.
-torch::jit::ResolverPtr make_script_resolver(torch::jit::CompilationUnit& unit);
+torch::jit::ResolverPtr make_script_resolver();
 
 }  // namespace kw

@@ -67,9 +67,8 @@ class DefaultDtype {
 
 class TorchReference : public Reference {
  public:
-  TorchReference(Task task, std::shared_ptr<torch::jit::CompilationUnit> functions,
-                 std::shared_ptr<torch::jit::CompilationUnit> unit)
-      : task_(std::move(task)), functions_(std::move(functions)), unit_(std::move(unit)) {}
+  TorchReference(Task task, std::shared_ptr<torch::jit::CompilationUnit> unit)
+      : task_(std::move(task)), unit_(std::move(unit)) {}
 
   Result<std::vector<OutputTensor>> run(const std::vector<InputTensor>& inputs, const Sizes& sizes,
                                         Precision precision) override {
@@ -175,7 +174,6 @@ class TorchReference : public Reference {
   }
 
   Task task_;
-  std::shared_ptr<torch::jit::CompilationUnit> functions_;  // unit_ calls into it
   std::shared_ptr<torch::jit::CompilationUnit> unit_;
 };
 
@@ -185,10 +183,9 @@ class LoadedTorch : public TorchLibrary {
 
   Result<std::unique_ptr<Reference>> make_reference(const Task& task) const override {
     try {
-      auto functions = std::make_shared<torch::jit::CompilationUnit>();
       auto unit = std::make_shared<torch::jit::CompilationUnit>();
-      unit->define(c10::nullopt, without_imports(task.pytorch), make_script_resolver(*functions), nullptr);
-      auto made = std::make_unique<TorchReference>(task, std::move(functions), std::move(unit));
+      unit->define(c10::nullopt, without_imports(task.pytorch), make_script_resolver(), nullptr);
+      auto made = std::make_unique<TorchReference>(task, std::move(unit));
       KW_TRY_VOID(made->check_parameters());
       return std::unique_ptr<Reference>(std::move(made));
     } catch (const std::exception& problem) {
