@@ -109,15 +109,14 @@ void check_tasks(Context& context, const std::vector<std::string>& names) {
   }
   for (const std::string& name : names) entries.push_back({name, task_from_argument(name)});
 
-  auto checker = TaskChecker::make();
-  if (!checker.ok()) return fail(context, checker.error());
+  const TaskChecker checker;
   Table table({"task", "reference", "plan", "compile", "problem"});
   Json json = Json::array();
   std::size_t bad = 0, done = 0;
   Progress progress("tasks", entries.size());
   for (const SuiteEntry& entry : entries) {
     if (interrupted()) break;
-    const TaskCheck check = entry.task.ok() ? (*checker)->check(*entry.task) : TaskCheck::unreadable(entry.task.error());
+    const TaskCheck check = entry.task.ok() ? checker.check(*entry.task) : TaskCheck::unreadable(entry.task.error());
     progress.advance(1, entry.name);
     ++done;
     json.push_back(to_json(entry.name, check));

@@ -1,0 +1,182 @@
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "base/child_process.h"
+#include "base/file.h"
+#include "base/table.h"
+#include "cli/command.h"
+#include "compile/nvrtc.h"
+#include "compile/service.h"
+#include "reference/reference.h"
+#include "sandbox/protection.h"
+#include "task/task_file.h"
+
+namespace kw::cli {
+namespace {
+
+enum class Health { works, weaker, missing, optional };
+
+struct Part {
+  std::string name;
+  Health health;
+  std::string found;
+  std::string fix;  // the command that would mend it
+};
+
+const char* word(Health health) {
+  switch (health) {
+    case Health::works: return "works";
+    case Health::weaker: return "weaker";
+    case Health::missing: return "MISSING";
+    case Health::optional: return "not here";
+  }
+  return "";
+}
+
+Part check_processor() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  std::string model = "unknown processor";
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.rfind("model name", 0) == 0) {
+      model = line.substr(line.find(':') + 2);
+      break;
+    }
+  }
+  const char* vectors = __builtin_cpu_supports("avx512f") ? "AVX-512" : __builtin_cpu_supports("avx2") ? "AVX2" : "no AVX2";
+  struct sysinfo memory {};
+  ::sysinfo(&memory);
+  const double total = static_cast<double>(memory.totalram) * memory.mem_unit;
+  return {"processor", Health::works,
+          fmt::format("{}, {} cores, {}, {} memory", model, std::thread::hardware_concurrency(), vectors, bytes_text(total)), ""};
+}
+
+Part check_nvrtc() {
+  const auto toolkit = find_cuda_toolkit();
+  if (!toolkit.ok()) return {"compiler (NVRTC)", Health::missing, toolkit.error().message, "make setup"};
+  const auto library = Nvrtc::load(toolkit->nvrtc);
+  if (!library.ok()) return {"compiler (NVRTC)", Health::missing, library.error().message, "make setup"};
+  const std::string found = "NVRTC " + library->version() + " at " + toolkit->nvrtc.string();
+  if (toolkit->include.empty()) {
+    return {"compiler (NVRTC)", Health::weaker, found + ", but no CUDA headers: cuda_fp16.h cannot be included", "make setup"};
+  }
+  return {"compiler (NVRTC)", Health::works, found, ""};
+}
+
+// The whole path: worker, sandbox, NVRTC and back.
+Part check_compile_service() {
+  ServiceOptions options;
+  options.pool.workers = 1;
+  options.disk_cache = false;
+  CompileService service(options);
+  CompileRequest request;
+  request.source = "__global__ void probe(float* x) { x[threadIdx.x] = 1.0f; }";
+  request.file_name = "probe.cu";
+  request.kernels = {"probe"};
+  const CompileResult result = service.compile(request);
+  if (!result.ok()) {
+    return {"compile service", Health::missing, result.explanation, "kernelwright --log debug doctor"};
+  }
+  return {"compile service", Health::works, fmt::format("compiled a kernel for sm_90 in {:.0f} ms in a sandboxed worker", result.compile_ms), ""};
+}
+
+Part check_sandbox() {
+  const Protection protection = probe_protection();
+  if (protection.full()) return {"sandbox", Health::works, "full: namespaces, system-call filter, limits", ""};
+  const char* fix = protection.own_user ? "" : "sysctl -w kernel.unprivileged_userns_clone=1  (or kernel.apparmor_restrict_unprivileged_userns=0)";
+  return {"sandbox", Health::weaker, summary(protection), fix};
+}
+
+Part check_torch() {
+  const auto version = torch_version();
+  if (!version.ok()) return {"references (libtorch)", Health::missing, version.error().message, version.error().advice};
+  return {"references (libtorch)", Health::works, "libtorch " + *version, ""};
+}
+
+Part check_suite() {
+  const auto folder = suite_folder();
+  if (!folder.ok()) return {"task suite", Health::missing, folder.error().message, folder.error().advice};
+  const auto suite = load_suite(*folder);
+  if (!suite.ok()) return {"task suite", Health::missing, suite.error().message, ""};
+  std::size_t broken = 0;
+  for (const SuiteEntry& entry : *suite) broken += entry.task.ok() ? 0 : 1;
+  const std::string found = fmt::format("{} tasks in {}", suite->size(), folder->string());
+  if (broken > 0) return {"task suite", Health::weaker, fmt::format("{}, {} of them broken", found, broken), "kernelwright tasks list"};
+  return {"task suite", Health::works, found, ""};
+}
+
+Part check_cache() {
+  const auto folder = cache_folder();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error || ::access(folder.c_str(), W_OK) != 0) {
+    return {"cache folder", Health::missing, folder.string() + " cannot be written", "export KERNELWRIGHT_CACHE=/a/writable/folder"};
+  }
+  const auto space = std::filesystem::space(folder, error);
+  return {"cache folder", space.available < (1u << 30) ? Health::weaker : Health::works,
+          fmt::format("{}, {} free", folder.string(), bytes_text(static_cast<double>(space.available))), ""};
+}
+
+// Through the driver's own library, as the judge will: no toolkit is needed for it.
+Part check_gpu() {
+  void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!driver) return {"GPU", Health::optional, "no NVIDIA driver: kernels are compiled and planned, not run", ""};
+  const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
+  const auto count_of = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDeviceGetCount"));
+  const auto name_of_device = reinterpret_cast<int (*)(char*, int, int)>(::dlsym(driver, "cuDeviceGetName"));
+  int count = 0;
+  if (!init || !count_of || !name_of_device || init(0) != 0 || count_of(&count) != 0 || count == 0) {
+    return {"GPU", Health::optional, "a driver is installed, but it shows no GPU", "nvidia-smi"};
+  }
+  char name[256] = {};
+  name_of_device(name, sizeof name - 1, 0);
+  return {"GPU", Health::works, fmt::format("{} x {}", count, name), ""};
+}
+
+Part check_tool(const std::string& name, const std::string& program, const std::string& without) {
+  const auto outcome = run_child({{program, "--version"}, "", "", {}}, {.wall = std::chrono::seconds(20), .cpu = {}, .memory_bytes = {}});
+  if (!outcome.ok() || !outcome->succeeded()) return {name, Health::optional, without, ""};
+  // The version is on the line that says so, for all of NVIDIA's tools.
+  std::string line;
+  std::istringstream lines(outcome->output);
+  for (std::string each; std::getline(lines, each);) {
+    if (line.empty() || each.find("elease") != std::string::npos || each.rfind("Version", 0) == 0) line = each;
+  }
+  return {name, Health::works, line, ""};
+}
+
+void run_doctor(Context& context) {
+  const std::vector<Part> parts = {check_processor(), check_nvrtc(), check_sandbox(), check_compile_service(), check_torch(),
+                                         check_suite(), check_cache(), check_gpu(),
+                                         check_tool("nvcc", "nvcc", "not on PATH: whole programs with host code cannot be built"),
+                                         check_tool("profiler (ncu)", "ncu", "not on PATH: only needed to profile on a GPU")};
+  bool missing = false;
+  Json json = Json::array();
+  Table table({"part", "state", "found", "what to do"});
+  for (const Part& part : parts) {
+    missing = missing || part.health == Health::missing;
+    table.add({part.name, word(part.health), part.found, part.fix});
+    json.push_back({{"part", part.name}, {"state", word(part.health)}, {"found", part.found}, {"fix", part.fix}});
+  }
+  if (context.json) {
+    print_json({{"works", !missing}, {"parts", json}});
+  } else {
+    std::cout << table.text() << (missing ? "Something that is needed is missing.\n" : "Everything that is needed works.\n");
+  }
+  context.exit_code = missing ? exit_not_good : exit_good;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Context& context) {
+  auto* doctor = app.add_subcommand("doctor", "What works on this machine, what is missing, and how to mend it");
+  add_json_flag(*doctor, context);
+  doctor->callback([&context] { run_doctor(context); });
+}
+
+}  // namespace kw::cli

@@ -1,0 +1,66 @@
+// kernelwright: one program, one subcommand a file.
+
+#include <cstdio>
+#include <exception>
+
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "compile/worker.h"
+
+namespace {
+
+constexpr const char* version_text = "kernelwright 0.1.0";
+
+int run(int argc, char** argv) {
+  using namespace kw::cli;
+  CLI::App app{"Kernelwright: judge and train agents that write CUDA kernels."};
+  app.name("kernelwright");
+  app.set_version_flag("--version", version_text);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(32);
+  app.footer(
+      "Examples:\n"
+      "  kernelwright doctor                                     what works on this machine\n"
+      "  kernelwright tasks list                                 the task suite\n"
+      "  kernelwright plan softmax my.cu --size rows=7,cols=129  what the launcher would launch\n"
+      "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
+      "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
+
+  std::string log_level = "warn", log_format = "human";
+  app.add_option("--log", log_level, "log level on standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
+  app.add_option("--log-format", log_format, "human lines or one JSON object a line")
+      ->check(CLI::IsMember({"human", "json"}));
+  app.parse_complete_callback([&] {
+    kw::configure_logging(log_format == "json" ? kw::LogFormat::json : kw::LogFormat::human,
+                          spdlog::level::from_str(log_level));
+  });
+
+  Context context;
+  add_doctor_command(app, context);
+  add_tasks_command(app, context);
+  add_plan_command(app, context);
+  add_compile_command(app, context);
+
+  kw::install_interrupt_handling();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? exit_good : exit_usage;
+  }
+  return context.exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The compiler's worker processes are this program again.
+  if (const auto code = kw::run_if_compile_worker(argc, argv)) return *code;
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "kernelwright: internal error: %s\n", problem.what());
+    return 70;  // EX_SOFTWARE: a bug of ours, not a verdict
+  }
+}
