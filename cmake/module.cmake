@@ -14,6 +14,7 @@ function(kw_add_tests module)
   cmake_parse_arguments(arg "" "" "USES;SOURCES" ${ARGN})
   add_executable(${module}_test ${arg_SOURCES})
   kw_target_defaults(${module}_test)
+  target_compile_options(${module}_test PRIVATE -O1) # the modules are optimised; tests only call them, and build faster so
   target_link_libraries(${module}_test PRIVATE ${arg_USES} kw::gtest_main)
   target_compile_definitions(${module}_test PRIVATE KW_SOURCE_ROOT="${CMAKE_SOURCE_DIR}")
   # Names ending in Slow are left to `make test`; `make test-fast` runs the rest.

@@ -53,12 +53,12 @@ std::vector<KernelRow> kernel_rows(const KernelBuild& build, const Task& task, A
   return rows;
 }
 
-Json to_json(const Finding& finding) {
+Json finding_json(const Finding& finding) {
   return {{"rule", finding.rule},       {"severity", to_string(finding.severity)}, {"line", finding.where.line},
           {"column", finding.where.column}, {"message", finding.message},         {"advice", finding.advice}};
 }
 
-Json to_json(const Diagnostic& diagnostic) {
+Json diagnostic_json(const Diagnostic& diagnostic) {
   Json json{{"severity", to_string(diagnostic.severity)}, {"file", diagnostic.file}, {"line", diagnostic.line},
             {"column", diagnostic.column}, {"message", diagnostic.message}};
   if (!diagnostic.code.empty()) json["code"] = diagnostic.code;
@@ -75,7 +75,7 @@ Json build_json(const KernelBuild& build, const Task& task, const CompileArgumen
             {"architecture", to_string(architecture)}};
   if (!build.built()) json["problem"] = to_json(build.problem);
   json["diagnostics"] = Json::array();
-  for (const Diagnostic& diagnostic : build.compiled.diagnostics) json["diagnostics"].push_back(to_json(diagnostic));
+  for (const Diagnostic& diagnostic : build.compiled.diagnostics) json["diagnostics"].push_back(diagnostic_json(diagnostic));
   json["kernels"] = Json::array();
   for (const KernelRow& row : kernel_rows(build, task, architecture)) {
     const KernelResources& resources = row.kernel->resources;
@@ -97,7 +97,7 @@ Json build_json(const KernelBuild& build, const Task& task, const CompileArgumen
   }
   json["findings"] = Json::array();
   for (const auto* list : {&build.findings, &build.pitfalls}) {
-    for (const Finding& finding : *list) json["findings"].push_back(to_json(finding));
+    for (const Finding& finding : *list) json["findings"].push_back(finding_json(finding));
   }
   json["risk"] = {{"score", build.risk.score}, {"reasons", Json::array()}};
   for (const RiskReason& reason : build.risk.reasons) {

@@ -38,7 +38,7 @@ void run_plan(Context& context, const PlanArguments& arguments) {
     if (context.json) {
       json.push_back({{"sizes", to_json(sizes)}, {"plan", kw::to_json(*plan)}});
     } else {
-      std::cout << to_string(sizes) << "\n" << plan_text(*plan) << "\n";
+      std::cout << to_string(sizes) << "\n" << to_table(*plan) << "\n";
     }
   }
   if (context.json) print_json({{"task", task->name}, {"kernel_file", arguments.kernel}, {"plans", json}});

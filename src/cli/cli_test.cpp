@@ -1,0 +1,163 @@
+// The program as a person or a script uses it: arguments in, output and exit code out.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/child_process.h"
+#include "base/file.h"
+
+namespace kw {
+namespace {
+
+using Json = nlohmann::json;
+
+ChildOutcome run(std::vector<std::string> arguments, const std::string& input = "", const std::string& folder = "") {
+  arguments.insert(arguments.begin(), KW_PROGRAM);
+  auto outcome = run_child({arguments, input, folder, {}}, {.wall = std::chrono::seconds(120), .cpu = {}, .memory_bytes = {}});
+  EXPECT_TRUE(outcome.ok()) << to_string(outcome.error());
+  return std::move(outcome).value();
+}
+
+const std::string root = KW_SOURCE_ROOT;
+const std::string good_kernel = root + "/examples/softmax_shared.cu";
+
+TEST(CommandLine, HelpAndBadUsage) {
+  EXPECT_EQ(run({"--help"}).exit_code, 0);
+  EXPECT_NE(run({"compile", "--help"}).output.find("Example:"), std::string::npos);
+  for (const std::vector<std::string>& bad :
+       {std::vector<std::string>{}, {"no_such"}, {"compile"}, {"compile", "softmax"}, {"tasks"}, {"tasks", "list", "--tier", "9"},
+        {"compile", "softmax", "/no/such.cu"}, {"compile", "no_such_task", good_kernel}, {"compile", "softmax", good_kernel, "--arch", "sm_1"},
+        {"plan", "softmax", good_kernel, "--size", "rows"}, {"plan", "softmax", good_kernel, "--size", "rows=7"},
+        {"plan", "softmax", "/"}, {"tasks", "show", "no_such"}}) {
+    const auto outcome = run(bad);
+    EXPECT_EQ(outcome.exit_code, 2) << testing::PrintToString(bad) << outcome.output << outcome.error_output;
+    EXPECT_FALSE(outcome.error_output.empty()) << testing::PrintToString(bad);
+  }
+}
+
+TEST(CommandLine, ErrorsAreJsonWhenAskedFor) {
+  const auto outcome = run({"compile", "soft", good_kernel, "--json"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  const Json json = Json::parse(outcome.output);
+  EXPECT_NE(json["error"]["advice"].get<std::string>().find("softmax"), std::string::npos);
+}
+
+TEST(CommandLine, RunsFromAnyFolderWithoutEnvironment) {
+  const auto outcome = run_child({{"/usr/bin/env", "-i", KW_PROGRAM, "tasks", "list"}, "", "/", {}});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->exit_code, 0) << outcome->error_output;
+  EXPECT_NE(outcome->output.find("softmax"), std::string::npos);
+}
+
+TEST(CommandLine, ListsAndShowsTasks) {
+  const Json all = Json::parse(run({"tasks", "list", "--json"}).output);
+  EXPECT_GE(all.size(), 80u);
+  const Json held_out = Json::parse(run({"tasks", "list", "--split", "holdout", "--json"}).output);
+  EXPECT_GE(held_out.size(), 16u);
+  const Json softmax = Json::parse(run({"tasks", "show", "softmax", "--json"}).output);
+  EXPECT_EQ(softmax["launcher"], "extern \"C\" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream)");
+}
+
+TEST(CommandLine, PlansALauncher) {
+  const auto outcome = run({"plan", "softmax", good_kernel, "--size", "rows=7,cols=129", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output << outcome.error_output;
+  const std::string text = outcome.output;
+  EXPECT_NE(text.find("softmax_row<64>"), std::string::npos) << text;
+  EXPECT_EQ(run({"plan", "softmax", good_kernel}).exit_code, 0);
+  const auto bad = run({"plan", "softmax", "-"}, "extern \"C\" void launch(const float* x, float* y, int rows, int cols, cudaStream_t s) { system(\"x\"); }");
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_NE(bad.error_output.find("system"), std::string::npos) << bad.error_output;
+}
+
+TEST(CommandLine, CompilesWithResourcesAndFromTheCache) {
+  const auto outcome = run({"compile", "softmax", good_kernel, "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output << outcome.error_output;
+  const Json json = Json::parse(outcome.output);
+  EXPECT_EQ(json["status"], "built");
+  EXPECT_EQ(json["kernels"].size(), 3u);
+  EXPECT_GT(json["kernels"][0]["registers"].get<int>(), 8);
+  EXPECT_GT(json["kernels"][0]["occupancy"].get<double>(), 0.2);
+  EXPECT_TRUE(Json::parse(run({"compile", "softmax", good_kernel, "--json"}).output)["from_cache"].get<bool>());
+}
+
+TEST(CommandLine, WritesPtxAndCubin) {
+  const TemporaryFolder folder;
+  const std::string ptx = (folder.path() / "k.ptx").string(), cubin = (folder.path() / "k.cubin").string();
+  ASSERT_EQ(run({"compile", "softmax", good_kernel, "--arch", "sm_80", "--ptx", ptx, "--cubin", cubin}).exit_code, 0);
+  EXPECT_NE(read_file(ptx)->find(".target sm_80"), std::string::npos);
+  EXPECT_EQ(read_file(cubin)->substr(1, 3), "ELF");
+}
+
+TEST(CommandLine, SaysWhereACompileErrorIs) {
+  const auto outcome = run({"compile", "add", "-", "--json"},
+                           "__global__ void k(const float* a, const float* b, float* c, int n) {\n"
+                           "  int i = threadIdx.x;\n"
+                           "  if (i < n) c[i] = a[i] + bb[i];\n"
+                           "}\n"
+                           "extern \"C\" void launch(const float* a, const float* b, float* c, int n, cudaStream_t s) { k<<<1, 32, 0, s>>>(a, b, c, n); }\n");
+  EXPECT_EQ(outcome.exit_code, 1);
+  const Json json = Json::parse(outcome.output);
+  EXPECT_EQ(json["status"], "compile_error");
+  EXPECT_EQ(json["diagnostics"][0]["line"], 3);
+  EXPECT_EQ(json["diagnostics"][0]["column"], 28) << json.dump(2);
+}
+
+// Any file at all gets a clear verdict: 1, or 2 when it cannot be read as a kernel file.
+TEST(CommandLine, AnyFileGetsAVerdict) {
+  const TemporaryFolder folder;
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"empty.cu", ""},
+      {"binary.cu", std::string("\x7f" "ELF\0\0\1\2\xff\xfe", 10)},
+      {"script.cu", "#!/bin/sh\nrm -rf /\n"},
+      {"no_launcher.cu", "int main() { return 0; }\n"},
+      {"deep.cu", std::string(200000, '(')},
+      {"line.cu", "int x = " + std::string(900000, '1') + ";"},
+      {"big.cu", std::string(50u << 20, 'x')},
+      {"utf8.cu", "__global__ void k() { \xc3\x28 }"},
+  };
+  for (const auto& [name, bytes] : files) {
+    const std::string path = (folder.path() / name).string();
+    ASSERT_TRUE(write_file_atomic(path, bytes).ok());
+    for (const std::string command : {"compile", "plan"}) {
+      const auto outcome = run({command, "add", path});
+      EXPECT_TRUE(outcome.exit_code == 1 || outcome.exit_code == 2) << name << " " << command << " " << outcome.exit_code;
+      EXPECT_EQ(outcome.end, ChildEnd::exited) << name;
+      EXPECT_LT(outcome.wall_s, 5) << name;
+      EXPECT_FALSE((outcome.output + outcome.error_output).empty()) << name;
+      EXPECT_LT((outcome.output + outcome.error_output).size(), 100000u) << name;
+    }
+  }
+}
+
+TEST(CommandLine, TaskFromAFileWithAnInlineKernel) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "mine.yaml").string();
+  const std::string naive = *read_file(root + "/examples/new_task/naive.cu");
+  std::string indented;
+  std::istringstream lines(naive);
+  for (std::string line; std::getline(lines, line);) indented += "  " + line + "\n";
+  ASSERT_TRUE(write_file_atomic(path,
+                                "name: mine\ntier: 0\npytorch: \"def reference(x): return 2 * x\"\n"
+                                "inputs:  {x: {dtype: float32, shape: [n]}}\noutputs: {y: {dtype: float32, shape: [n]}}\n"
+                                "sizes:   {small: [{n: 1001}], train: [{n: 16777216}], holdout: [{n: 9999999}]}\nnaive: |\n" + indented)
+                  .ok());
+  const auto outcome = run({"tasks", "check", path});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output << outcome.error_output;
+}
+
+TEST(CommandLine, DoctorNamesEveryPart) {
+  const auto outcome = run({"doctor", "--json"});
+  const Json json = Json::parse(outcome.output);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_TRUE(json["works"].get<bool>());
+  EXPECT_GE(json["parts"].size(), 9u);
+}
+
+TEST(CommandLineSlow, EveryTaskOfTheSuitePasses) {
+  const auto outcome = run({"tasks", "check"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+}
+
+}  // namespace
+}  // namespace kw

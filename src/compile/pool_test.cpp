@@ -1,0 +1,175 @@
+#include "compile/pool.h"
+
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "compile/service.h"
+
+namespace kw {
+namespace {
+
+using namespace std::chrono_literals;
+
+CompilerJob plain_job(int value = 1) {
+  return {"__global__ void k(int* x) { *x = " + std::to_string(value) + "; }\n", {"--gpu-architecture=compute_90"}, {}};
+}
+
+// Takes far longer than any test waits.
+CompilerJob endless_job() {
+  return {
+      "template <int n, long id> struct T { T<n - 1, 2 * id> a; T<n - 1, 2 * id + 1> b; };\n"
+      "template <long id> struct T<0, id> { int leaf; };\n__global__ void k(int* x) { *x = sizeof(T<40, 1>); }\n",
+      {"--gpu-architecture=compute_90"},
+      {}};
+}
+
+bool eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 500; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(20ms);
+  }
+  return false;
+}
+
+// Of the parent process `pid`, in any state.
+std::vector<int> children_of(int pid) {
+  std::vector<int> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    std::ifstream file(entry.path() / "children");
+    for (int child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+bool is_gone(int pid) { return ::kill(pid, 0) != 0; }
+
+TEST(CompilePool, SaysWhatItIs) {
+  CompilePool pool({.workers = 1});
+  const Result<PoolFacts> facts = pool.facts();
+  ASSERT_TRUE(facts) << to_string(facts.error());
+  EXPECT_THAT(facts->compiler_version, testing::StartsWith("13."));
+  EXPECT_TRUE(facts->protection.syscall_filter);
+  EXPECT_EQ(facts->protection, probe_protection());
+}
+
+TEST(CompilePool, WeakerModeWorksToo) {
+  CompilePool pool({.workers = 1, .namespaces = false});
+  EXPECT_EQ(pool.submit(plain_job(), {}).get().status, CompileStatus::compiled);
+  EXPECT_FALSE(pool.facts()->protection.full());
+}
+
+TEST(CompilePool, AWorkerThatDiedIdleIsReplacedUnnoticed) {
+  CompilePool pool({.workers = 1});
+  ASSERT_TRUE(pool.facts());
+  const int first = pool.worker_pids().at(0);
+  ::kill(first, SIGKILL);
+  EXPECT_EQ(pool.submit(plain_job(), {}).get().status, CompileStatus::compiled);
+  EXPECT_NE(pool.worker_pids().at(0), first);
+}
+
+TEST(CompilePool, AWorkerThatDiesAtWorkCostsOneJob) {
+  CompilePool pool({.workers = 1});
+  ASSERT_TRUE(pool.facts());
+  auto lost = pool.submit(endless_job(), {});
+  std::this_thread::sleep_for(100ms);
+  ::kill(pool.worker_pids().at(0), SIGKILL);
+  EXPECT_EQ(lost.get().status, CompileStatus::internal_error);
+  EXPECT_EQ(pool.submit(plain_job(), {}).get().status, CompileStatus::compiled);
+}
+
+TEST(CompilePool, AStoppedWorkerIsKilledAtTheDeadline) {
+  CompilePool pool({.workers = 1});
+  ASSERT_TRUE(pool.facts());
+  ::kill(pool.worker_pids().at(0), SIGSTOP);
+  CompileLimits limits;
+  limits.wall_ms = 100;
+  EXPECT_EQ(pool.submit(plain_job(), limits).get().status, CompileStatus::timeout);
+  EXPECT_EQ(pool.submit(plain_job(), {}).get().status, CompileStatus::compiled);
+}
+
+TEST(CompilePool, TimeoutKeepsTheWorker) {
+  CompilePool pool({.workers = 1});
+  ASSERT_TRUE(pool.facts());
+  const int worker = pool.worker_pids().at(0);
+  CompileLimits limits;
+  limits.wall_ms = 200;
+  EXPECT_EQ(pool.submit(endless_job(), limits).get().status, CompileStatus::timeout);
+  EXPECT_EQ(pool.worker_pids().at(0), worker);
+  EXPECT_TRUE(children_of(worker).empty());
+}
+
+TEST(CompilePool, EndsAtOnceWhateverRuns) {
+  std::future<JobResult> running;
+  std::future<JobResult> waiting;
+  std::vector<int> pids;
+  const auto start = std::chrono::steady_clock::now();
+  {
+    CompilePool pool({.workers = 1});
+    ASSERT_TRUE(pool.facts());
+    pids = pool.worker_pids();
+    running = pool.submit(endless_job(), {});
+    waiting = pool.submit(plain_job(), {});
+    std::this_thread::sleep_for(100ms);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+  EXPECT_EQ(running.get().status, CompileStatus::internal_error);
+  EXPECT_EQ(waiting.get().status, CompileStatus::internal_error);
+  for (const int pid : pids) EXPECT_TRUE(is_gone(pid));
+  EXPECT_TRUE(children_of(::getpid()).empty()) << "a zombie is left";
+}
+
+// kill -9 of the program: neither workers nor running compilations stay behind, with and without namespaces.
+class KilledParent : public testing::TestWithParam<bool> {};
+
+TEST_P(KilledParent, LeavesNoProcess) {
+  std::array<int, 2> channel{};
+  ASSERT_EQ(::pipe(channel.data()), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    CompilePool pool({.workers = 2, .namespaces = GetParam()});
+    if (!pool.facts()) ::_exit(1);
+    auto one = pool.submit(endless_job(), {});
+    auto two = pool.submit(endless_job(), {});
+    std::this_thread::sleep_for(1500ms);
+    const char ready = 'r';
+    if (::write(channel[1], &ready, 1) != 1) ::_exit(2);
+    ::pause();
+  }
+  char ready = 0;
+  ASSERT_EQ(::read(channel[0], &ready, 1), 1);
+  std::vector<int> all = children_of(parent);
+  EXPECT_EQ(all.size(), 2u);
+  for (const int worker : children_of(parent)) {
+    for (const int compilation : children_of(worker)) all.push_back(compilation);
+  }
+  EXPECT_EQ(all.size(), 4u);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  for (const int pid : all) EXPECT_TRUE(eventually([&] { return is_gone(pid); })) << pid;
+  ::close(channel[0]);
+  ::close(channel[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, KilledParent, testing::Bool(),
+                         [](const auto& mode) { return mode.param ? "Namespaces" : "WeakerMode"; });
+
+TEST(CompilePool, AWrongCudaFolderIsPassedOver) {
+  const char* chosen = ::getenv("KERNELWRIGHT_CUDA");
+  const std::string before = chosen != nullptr ? chosen : "";
+  ::setenv("KERNELWRIGHT_CUDA", "/nonexistent", 1);
+  CompilePool pool({.workers = 1});
+  EXPECT_TRUE(pool.facts());
+  ::setenv("KERNELWRIGHT_CUDA", before.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,29 @@
+#pragma once
+// Lists of allowed system calls, made into a seccomp program ahead of time, so that installing it in a fresh child
+// costs one system call.
+
+#include <linux/filter.h>
+
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw {
+
+enum class FilterRole {
+  compiler,  // one compilation: memory, clocks, writing to what is open; nothing else
+  service,   // starts and stops compilers: also fork, wait, kill, pipes, limits, and installing the filter above
+};
+
+class SyscallFilter {
+ public:
+  static Result<SyscallFilter> make(FilterRole role);
+
+  // For this thread and all others of the process; needs no_new_privs. There is no way back.
+  Result<void> install() const;
+
+ private:
+  std::vector<sock_filter> program_;
+};
+
+}  // namespace kw

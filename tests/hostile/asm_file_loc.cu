@@ -1,0 +1,1 @@
+__global__ void k(int* x) { asm volatile(".loc 1 99999 7;"); *x = 1; }

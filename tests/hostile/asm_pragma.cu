@@ -1,0 +1,1 @@
+__global__ void k(int* x) { asm volatile(".pragma \"nounroll\";"); *x = 1; }

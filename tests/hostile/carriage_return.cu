@@ -1,0 +1,1 @@
+__global__ void k(int* x) { *x = 1; }#include "/etc/passwd"

@@ -1,0 +1,2 @@
+#import "/etc/passwd"
+__global__ void k(int* x) { *x = 1; }

@@ -1,0 +1,3 @@
+#define NAME "/etc/passwd"
+#include NAME
+__global__ void k(int* x) { *x = 1; }

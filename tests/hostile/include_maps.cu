@@ -1,0 +1,2 @@
+#include "/proc/self/maps"
+__global__ void k(int* x) { *x = 1; }

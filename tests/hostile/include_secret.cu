@@ -1,0 +1,2 @@
+#include "@SECRET@"
+__global__ void k(int* x) { *x = 1; }

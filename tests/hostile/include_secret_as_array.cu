@@ -1,0 +1,4 @@
+__constant__ char stolen[] = {
+#include "@SECRET@"
+};
+__global__ void k(char* x) { *x = stolen[threadIdx.x]; }

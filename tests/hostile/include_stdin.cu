@@ -1,0 +1,2 @@
+#include "/dev/stdin"
+__global__ void k(int* x) { *x = 1; }

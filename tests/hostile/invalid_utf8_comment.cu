@@ -1,0 +1,2 @@
+// a comment with ÿþ
+__global__ void k(int* x) { *x = 1; }

@@ -1,0 +1,1 @@
+__global__ void k(int* x) { int Ã( ¡ = 1; *x = 1; }

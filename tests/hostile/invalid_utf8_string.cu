@@ -1,0 +1,1 @@
+__global__ void k(char* x) { *x = "í €øˆ"[0]; }

@@ -1,0 +1,3 @@
+// what is this ??/
+#include "/etc/passwd"
+__global__ void k(int* x) { *x = 1; }

@@ -1,0 +1,2 @@
+// expect: hidden-character
+__global__ void k(float* y) { /*‮ } if (false) { */ y[0] = 1; }

@@ -1,0 +1,2 @@
+// expect: attribute
+static void __attribute__((__constructor__)) before_main() {}

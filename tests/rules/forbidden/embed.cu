@@ -1,0 +1,4 @@
+// expect: directive
+const unsigned char key[] = {
+#embed "/etc/hostname"
+};

@@ -1,0 +1,4 @@
+// expect: include
+__constant__ char secret[] = {
+#include "/etc/passwd"
+};

@@ -1,0 +1,4 @@
+// expect: include
+#define QUOTE(x) #x
+#define PATH QUOTE(/etc/shadow)
+#include PATH

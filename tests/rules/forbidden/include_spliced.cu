@@ -1,0 +1,3 @@
+// expect: include
+#inc\
+lude "/proc/self/environ"

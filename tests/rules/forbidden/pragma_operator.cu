@@ -1,0 +1,3 @@
+// expect: pragma
+#define DO(x) _Pragma(#x)
+DO(GCC push_options)

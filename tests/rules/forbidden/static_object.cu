@@ -1,0 +1,3 @@
+// expect: static-constructor
+struct Patch { Patch(); };
+static Patch patch;
