@@ -14,7 +14,8 @@ using Json = nlohmann::json;
 
 ChildOutcome run(std::vector<std::string> arguments, const std::string& input = "", const std::string& folder = "") {
   arguments.insert(arguments.begin(), KW_PROGRAM);
-  auto outcome = run_child({arguments, input, folder, {}}, {.wall = std::chrono::seconds(120), .cpu = {}, .memory_bytes = {}});
+  auto outcome =
+      run_child({arguments, input, folder, {}}, {.wall = std::chrono::seconds(120), .cpu = {}, .memory_bytes = {}});
   EXPECT_TRUE(outcome.ok()) << to_string(outcome.error());
   return std::move(outcome).value();
 }
@@ -25,11 +26,19 @@ const std::string good_kernel = root + "/examples/softmax_shared.cu";
 TEST(CommandLine, HelpAndBadUsage) {
   EXPECT_EQ(run({"--help"}).exit_code, 0);
   EXPECT_NE(run({"compile", "--help"}).output.find("Example:"), std::string::npos);
-  for (const std::vector<std::string>& bad :
-       {std::vector<std::string>{}, {"no_such"}, {"compile"}, {"compile", "softmax"}, {"tasks"}, {"tasks", "list", "--tier", "9"},
-        {"compile", "softmax", "/no/such.cu"}, {"compile", "no_such_task", good_kernel}, {"compile", "softmax", good_kernel, "--arch", "sm_1"},
-        {"plan", "softmax", good_kernel, "--size", "rows"}, {"plan", "softmax", good_kernel, "--size", "rows=7"},
-        {"plan", "softmax", "/"}, {"tasks", "show", "no_such"}}) {
+  for (const std::vector<std::string>& bad : {std::vector<std::string>{},
+                                              {"no_such"},
+                                              {"compile"},
+                                              {"compile", "softmax"},
+                                              {"tasks"},
+                                              {"tasks", "list", "--tier", "9"},
+                                              {"compile", "softmax", "/no/such.cu"},
+                                              {"compile", "no_such_task", good_kernel},
+                                              {"compile", "softmax", good_kernel, "--arch", "sm_1"},
+                                              {"plan", "softmax", good_kernel, "--size", "rows"},
+                                              {"plan", "softmax", good_kernel, "--size", "rows=7"},
+                                              {"plan", "softmax", "/"},
+                                              {"tasks", "show", "no_such"}}) {
     const auto outcome = run(bad);
     EXPECT_EQ(outcome.exit_code, 2) << testing::PrintToString(bad) << outcome.output << outcome.error_output;
     EXPECT_FALSE(outcome.error_output.empty()) << testing::PrintToString(bad);
@@ -56,7 +65,8 @@ TEST(CommandLine, ListsAndShowsTasks) {
   const Json held_out = Json::parse(run({"tasks", "list", "--split", "holdout", "--json"}).output);
   EXPECT_GE(held_out.size(), 16u);
   const Json softmax = Json::parse(run({"tasks", "show", "softmax", "--json"}).output);
-  EXPECT_EQ(softmax["launcher"], "extern \"C\" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream)");
+  EXPECT_EQ(softmax["launcher"],
+            "extern \"C\" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream)");
 }
 
 TEST(CommandLine, PlansALauncher) {
@@ -65,7 +75,9 @@ TEST(CommandLine, PlansALauncher) {
   const std::string text = outcome.output;
   EXPECT_NE(text.find("softmax_row<64>"), std::string::npos) << text;
   EXPECT_EQ(run({"plan", "softmax", good_kernel}).exit_code, 0);
-  const auto bad = run({"plan", "softmax", "-"}, "extern \"C\" void launch(const float* x, float* y, int rows, int cols, cudaStream_t s) { system(\"x\"); }");
+  const auto bad =
+      run({"plan", "softmax", "-"},
+          "extern \"C\" void launch(const float* x, float* y, int rows, int cols, cudaStream_t s) { system(\"x\"); }");
   EXPECT_EQ(bad.exit_code, 1);
   EXPECT_NE(bad.error_output.find("system"), std::string::npos) << bad.error_output;
 }
@@ -95,7 +107,8 @@ TEST(CommandLine, SaysWhereACompileErrorIs) {
                            "  int i = threadIdx.x;\n"
                            "  if (i < n) c[i] = a[i] + bb[i];\n"
                            "}\n"
-                           "extern \"C\" void launch(const float* a, const float* b, float* c, int n, cudaStream_t s) { k<<<1, 32, 0, s>>>(a, b, c, n); }\n");
+                           "extern \"C\" void launch(const float* a, const float* b, float* c, int n, cudaStream_t s) "
+                           "{ k<<<1, 32, 0, s>>>(a, b, c, n); }\n");
   EXPECT_EQ(outcome.exit_code, 1);
   const Json json = Json::parse(outcome.output);
   EXPECT_EQ(json["status"], "compile_error");
@@ -108,7 +121,9 @@ TEST(CommandLine, AnyFileGetsAVerdict) {
   const TemporaryFolder folder;
   const std::vector<std::pair<std::string, std::string>> files = {
       {"empty.cu", ""},
-      {"binary.cu", std::string("\x7f" "ELF\0\0\1\2\xff\xfe", 10)},
+      {"binary.cu", std::string("\x7f"
+                                "ELF\0\0\1\2\xff\xfe",
+                                10)},
       {"script.cu", "#!/bin/sh\nrm -rf /\n"},
       {"no_launcher.cu", "int main() { return 0; }\n"},
       {"deep.cu", std::string(200000, '(')},
@@ -121,7 +136,8 @@ TEST(CommandLine, AnyFileGetsAVerdict) {
     ASSERT_TRUE(write_file_atomic(path, bytes).ok());
     for (const std::string command : {"compile", "plan"}) {
       const auto outcome = run({command, "add", path});
-      EXPECT_TRUE(outcome.exit_code == 1 || outcome.exit_code == 2) << name << " " << command << " " << outcome.exit_code;
+      EXPECT_TRUE(outcome.exit_code == 1 || outcome.exit_code == 2)
+          << name << " " << command << " " << outcome.exit_code;
       EXPECT_EQ(outcome.end, ChildEnd::exited) << name;
       EXPECT_LT(outcome.wall_s, 5) << name;
       EXPECT_FALSE((outcome.output + outcome.error_output).empty()) << name;
@@ -137,11 +153,13 @@ TEST(CommandLine, TaskFromAFileWithAnInlineKernel) {
   std::string indented;
   std::istringstream lines(naive);
   for (std::string line; std::getline(lines, line);) indented += "  " + line + "\n";
-  ASSERT_TRUE(write_file_atomic(path,
-                                "name: mine\ntier: 0\npytorch: \"def reference(x): return 2 * x\"\n"
-                                "inputs:  {x: {dtype: float32, shape: [n]}}\noutputs: {y: {dtype: float32, shape: [n]}}\n"
-                                "sizes:   {small: [{n: 1001}], train: [{n: 16777216}], holdout: [{n: 9999999}]}\nnaive: |\n" + indented)
-                  .ok());
+  ASSERT_TRUE(
+      write_file_atomic(path,
+                        "name: mine\ntier: 0\npytorch: \"def reference(x): return 2 * x\"\n"
+                        "inputs:  {x: {dtype: float32, shape: [n]}}\noutputs: {y: {dtype: float32, shape: [n]}}\n"
+                        "sizes:   {small: [{n: 1001}], train: [{n: 16777216}], holdout: [{n: 9999999}]}\nnaive: |\n" +
+                            indented)
+          .ok());
   const auto outcome = run({"tasks", "check", path});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output << outcome.error_output;
 }

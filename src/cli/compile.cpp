@@ -29,7 +29,8 @@ struct KernelRow {
   Occupancy occupancy;
 };
 
-// The launch that counts is the one at the first timed size; a kernel that is only launched elsewhere is shown as launched there.
+// The launch that counts is the one at the first timed size; a kernel that is only launched elsewhere is shown as
+// launched there.
 const KernelLaunch* representative_launch(const KernelBuild& build, const Task& task, const std::string& name) {
   const KernelLaunch* found = nullptr;
   for (const SizedPlan& sized : build.plans) {
@@ -54,20 +55,25 @@ std::vector<KernelRow> kernel_rows(const KernelBuild& build, const Task& task, A
 }
 
 Json finding_json(const Finding& finding) {
-  return {{"rule", finding.rule},       {"severity", to_string(finding.severity)}, {"line", finding.where.line},
-          {"column", finding.where.column}, {"message", finding.message},         {"advice", finding.advice}};
+  return {{"rule", finding.rule},       {"severity", to_string(finding.severity)},
+          {"line", finding.where.line}, {"column", finding.where.column},
+          {"message", finding.message}, {"advice", finding.advice}};
 }
 
 Json diagnostic_json(const Diagnostic& diagnostic) {
-  Json json{{"severity", to_string(diagnostic.severity)}, {"file", diagnostic.file}, {"line", diagnostic.line},
-            {"column", diagnostic.column}, {"message", diagnostic.message}};
+  Json json{{"severity", to_string(diagnostic.severity)},
+            {"file", diagnostic.file},
+            {"line", diagnostic.line},
+            {"column", diagnostic.column},
+            {"message", diagnostic.message}};
   if (!diagnostic.code.empty()) json["code"] = diagnostic.code;
   if (!diagnostic.notes.empty()) json["notes"] = diagnostic.notes;
   if (!diagnostic.advice.empty()) json["advice"] = diagnostic.advice;
   return json;
 }
 
-Json build_json(const KernelBuild& build, const Task& task, const CompileArguments& arguments, Architecture architecture) {
+Json build_json(const KernelBuild& build, const Task& task, const CompileArguments& arguments,
+                Architecture architecture) {
   Json json{{"task", task.name},
             {"kernel_file", arguments.kernel},
             {"status", to_string(build.status)},
@@ -75,7 +81,8 @@ Json build_json(const KernelBuild& build, const Task& task, const CompileArgumen
             {"architecture", to_string(architecture)}};
   if (!build.built()) json["problem"] = to_json(build.problem);
   json["diagnostics"] = Json::array();
-  for (const Diagnostic& diagnostic : build.compiled.diagnostics) json["diagnostics"].push_back(diagnostic_json(diagnostic));
+  for (const Diagnostic& diagnostic : build.compiled.diagnostics)
+    json["diagnostics"].push_back(diagnostic_json(diagnostic));
   json["kernels"] = Json::array();
   for (const KernelRow& row : kernel_rows(build, task, architecture)) {
     const KernelResources& resources = row.kernel->resources;
@@ -123,21 +130,25 @@ void print_build(const KernelBuild& build, const Task& task, Architecture archit
     }
   }
   if (build.built()) {
-    Table table({"kernel", "grid", "block", "registers", "spilled", "stack", "shared", "occupancy", "limited by"},
-                {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+    Table table(
+        {"kernel", "grid", "block", "registers", "spilled", "stack", "shared", "occupancy", "limited by"},
+        {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
     const auto extent = [](const Dim3& d) { return fmt::format("{}x{}x{}", d.x, d.y, d.z); };
     for (const KernelRow& row : kernel_rows(build, task, architecture)) {
       const KernelResources& resources = row.kernel->resources;
-      table.add({row.kernel->name, extent(row.launch->grid), extent(row.launch->block), std::to_string(resources.registers),
-                 bytes_text(resources.spill_store_bytes), bytes_text(resources.stack_bytes),
-                 bytes_text(resources.static_shared_bytes + static_cast<double>(row.launch->dynamic_shared_bytes)),
-                 fmt::format("{:.0f} %", 100 * row.occupancy.fraction()), std::string(to_string(row.occupancy.limiter))});
+      table.add(
+          {row.kernel->name, extent(row.launch->grid), extent(row.launch->block), std::to_string(resources.registers),
+           bytes_text(resources.spill_store_bytes), bytes_text(resources.stack_bytes),
+           bytes_text(resources.static_shared_bytes + static_cast<double>(row.launch->dynamic_shared_bytes)),
+           fmt::format("{:.0f} %", 100 * row.occupancy.fraction()), std::string(to_string(row.occupancy.limiter))});
     }
     std::cout << table.text();
   }
   if (!build.risk.reasons.empty()) {
     std::cout << fmt::format("risk {:.2f}:", build.risk.score);
-    for (const RiskReason& reason : build.risk.reasons) std::cout << " " << reason.what << (reason.where.line > 0 ? fmt::format(" (line {})", reason.where.line) : "") << ";";
+    for (const RiskReason& reason : build.risk.reasons)
+      std::cout << " " << reason.what << (reason.where.line > 0 ? fmt::format(" (line {})", reason.where.line) : "")
+                << ";";
     std::cout << "\n";
   }
   if (build.built()) {
@@ -152,8 +163,10 @@ void run_compile(Context& context, const CompileArguments& arguments) {
   const auto architecture = architecture_from_string(arguments.architecture);
   if (!architecture) {
     std::string known;
-    for (const Architecture each : all_architectures) known += (known.empty() ? "" : ", ") + std::string(to_string(each));
-    return fail(context, Error{"the architecture '" + arguments.architecture + "' is not known", "known are " + known, {}});
+    for (const Architecture each : all_architectures)
+      known += (known.empty() ? "" : ", ") + std::string(to_string(each));
+    return fail(context,
+                Error{"the architecture '" + arguments.architecture + "' is not known", "known are " + known, {}});
   }
   const auto task = task_from_argument(arguments.task);
   if (!task.ok()) return fail(context, task.error());
@@ -174,7 +187,8 @@ void run_compile(Context& context, const CompileArguments& arguments) {
   }
   context.exit_code = build.built() ? exit_good : exit_not_good;
   if (!build.built()) return;
-  for (const auto& [file, bytes] : {std::pair(&arguments.ptx_file, &build.compiled.ptx), std::pair(&arguments.cubin_file, &build.compiled.cubin)}) {
+  for (const auto& [file, bytes] :
+       {std::pair(&arguments.ptx_file, &build.compiled.ptx), std::pair(&arguments.cubin_file, &build.compiled.cubin)}) {
     if (file->empty()) continue;
     const auto written = write_file_atomic(*file, *bytes);
     if (!written.ok()) return fail(context, written.error());
@@ -184,12 +198,14 @@ void run_compile(Context& context, const CompileArguments& arguments) {
 }  // namespace
 
 void add_compile_command(CLI::App& app, Context& context) {
-  auto* compile = app.add_subcommand("compile", "Compiles a kernel for a task: diagnostics, resources, occupancy, pitfalls, risk");
+  auto* compile =
+      app.add_subcommand("compile", "Compiles a kernel for a task: diagnostics, resources, occupancy, pitfalls, risk");
   auto arguments = std::make_shared<CompileArguments>();
   add_json_flag(*compile, context);
   compile->add_option("TASK", arguments->task, "a name of the suite, a folder or a YAML file")->required();
   compile->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input")->required();
-  compile->add_option("--arch", arguments->architecture, "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100 or sm_100a")->capture_default_str();
+  compile->add_option("--arch", arguments->architecture, "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100 or sm_100a")
+      ->capture_default_str();
   compile->add_option("--ptx", arguments->ptx_file, "write the PTX to this file");
   compile->add_option("--cubin", arguments->cubin_file, "write the cubin to this file");
   compile->add_flag("--no-cache", arguments->no_cache, "compile even if the result is known");

@@ -31,10 +31,14 @@ struct Part {
 
 const char* word(Health health) {
   switch (health) {
-    case Health::works: return "works";
-    case Health::weaker: return "weaker";
-    case Health::missing: return "MISSING";
-    case Health::optional: return "not here";
+    case Health::works:
+      return "works";
+    case Health::weaker:
+      return "weaker";
+    case Health::missing:
+      return "MISSING";
+    case Health::optional:
+      return "not here";
   }
   return "";
 }
@@ -48,12 +52,16 @@ Part check_processor() {
       break;
     }
   }
-  const char* vectors = __builtin_cpu_supports("avx512f") ? "AVX-512" : __builtin_cpu_supports("avx2") ? "AVX2" : "no AVX2";
+  const char* vectors = __builtin_cpu_supports("avx512f") ? "AVX-512"
+                        : __builtin_cpu_supports("avx2")  ? "AVX2"
+                                                          : "no AVX2";
   struct sysinfo memory {};
   ::sysinfo(&memory);
   const double total = static_cast<double>(memory.totalram) * memory.mem_unit;
   return {"processor", Health::works,
-          fmt::format("{}, {} cores, {}, {} memory", model, std::thread::hardware_concurrency(), vectors, bytes_text(total)), ""};
+          fmt::format("{}, {} cores, {}, {} memory", model, std::thread::hardware_concurrency(), vectors,
+                      bytes_text(total)),
+          ""};
 }
 
 Part check_nvrtc() {
@@ -63,7 +71,8 @@ Part check_nvrtc() {
   if (!library.ok()) return {"compiler (NVRTC)", Health::missing, library.error().message, "make setup"};
   const std::string found = "NVRTC " + library->version() + " at " + toolkit->nvrtc.string();
   if (toolkit->include.empty()) {
-    return {"compiler (NVRTC)", Health::weaker, found + ", but no CUDA headers: cuda_fp16.h cannot be included", "make setup"};
+    return {"compiler (NVRTC)", Health::weaker, found + ", but no CUDA headers: cuda_fp16.h cannot be included",
+            "make setup"};
   }
   return {"compiler (NVRTC)", Health::works, found, ""};
 }
@@ -82,13 +91,17 @@ Part check_compile_service() {
   if (!result.ok()) {
     return {"compile service", Health::missing, result.explanation, "kernelwright --log debug doctor"};
   }
-  return {"compile service", Health::works, fmt::format("compiled a kernel for sm_90 in {:.0f} ms in a sandboxed worker", result.compile_ms), ""};
+  return {"compile service", Health::works,
+          fmt::format("compiled a kernel for sm_90 in {:.0f} ms in a sandboxed worker", result.compile_ms), ""};
 }
 
 Part check_sandbox() {
   const Protection protection = probe_protection();
   if (protection.full()) return {"sandbox", Health::works, "full: namespaces, system-call filter, limits", ""};
-  const char* fix = protection.own_user ? "" : "sysctl -w kernel.unprivileged_userns_clone=1  (or kernel.apparmor_restrict_unprivileged_userns=0)";
+  const char* fix =
+      protection.own_user
+          ? ""
+          : "sysctl -w kernel.unprivileged_userns_clone=1  (or kernel.apparmor_restrict_unprivileged_userns=0)";
   return {"sandbox", Health::weaker, summary(protection), fix};
 }
 
@@ -106,7 +119,9 @@ Part check_suite() {
   std::size_t broken = 0;
   for (const SuiteEntry& entry : *suite) broken += entry.task.ok() ? 0 : 1;
   const std::string found = fmt::format("{} tasks in {}", suite->size(), folder->string());
-  if (broken > 0) return {"task suite", Health::weaker, fmt::format("{}, {} of them broken", found, broken), "kernelwright tasks list"};
+  if (broken > 0)
+    return {"task suite", Health::weaker, fmt::format("{}, {} of them broken", found, broken),
+            "kernelwright tasks list"};
   return {"task suite", Health::works, found, ""};
 }
 
@@ -115,7 +130,8 @@ Part check_cache() {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || ::access(folder.c_str(), W_OK) != 0) {
-    return {"cache folder", Health::missing, folder.string() + " cannot be written", "export KERNELWRIGHT_CACHE=/a/writable/folder"};
+    return {"cache folder", Health::missing, folder.string() + " cannot be written",
+            "export KERNELWRIGHT_CACHE=/a/writable/folder"};
   }
   const auto space = std::filesystem::space(folder, error);
   return {"cache folder", space.available < (1u << 30) ? Health::weaker : Health::works,
@@ -139,7 +155,8 @@ Part check_gpu() {
 }
 
 Part check_tool(const std::string& name, const std::string& program, const std::string& without) {
-  const auto outcome = run_child({{program, "--version"}, "", "", {}}, {.wall = std::chrono::seconds(20), .cpu = {}, .memory_bytes = {}});
+  const auto outcome = run_child({{program, "--version"}, "", "", {}},
+                                 {.wall = std::chrono::seconds(20), .cpu = {}, .memory_bytes = {}});
   if (!outcome.ok() || !outcome->succeeded()) return {name, Health::optional, without, ""};
   // The version is on the line that says so, for all of NVIDIA's tools.
   std::string line;
@@ -151,10 +168,17 @@ Part check_tool(const std::string& name, const std::string& program, const std::
 }
 
 void run_doctor(Context& context) {
-  const std::vector<Part> parts = {check_processor(), check_nvrtc(), check_sandbox(), check_compile_service(), check_torch(),
-                                         check_suite(), check_cache(), check_gpu(),
-                                         check_tool("nvcc", "nvcc", "not on PATH: whole programs with host code cannot be built"),
-                                         check_tool("profiler (ncu)", "ncu", "not on PATH: only needed to profile on a GPU")};
+  const std::vector<Part> parts = {
+      check_processor(),
+      check_nvrtc(),
+      check_sandbox(),
+      check_compile_service(),
+      check_torch(),
+      check_suite(),
+      check_cache(),
+      check_gpu(),
+      check_tool("nvcc", "nvcc", "not on PATH: whole programs with host code cannot be built"),
+      check_tool("profiler (ncu)", "ncu", "not on PATH: only needed to profile on a GPU")};
   bool missing = false;
   Json json = Json::array();
   Table table({"part", "state", "found", "what to do"});
@@ -166,7 +190,8 @@ void run_doctor(Context& context) {
   if (context.json) {
     print_json({{"works", !missing}, {"parts", json}});
   } else {
-    std::cout << table.text() << (missing ? "Something that is needed is missing.\n" : "Everything that is needed works.\n");
+    std::cout << table.text()
+              << (missing ? "Something that is needed is missing.\n" : "Everything that is needed works.\n");
   }
   context.exit_code = missing ? exit_not_good : exit_good;
 }

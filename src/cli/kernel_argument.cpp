@@ -16,7 +16,8 @@ Result<std::string> read_kernel_argument(const std::string& path) {
     if (count < 0) return Error{"cannot read the kernel from standard input", "", {}};
     if (count == 0) return text;
     text.append(chunk, static_cast<std::size_t>(count));
-    if (text.size() > max_kernel_file_bytes) return Error{"the kernel on standard input is larger than a kernel may be", "", {}};
+    if (text.size() > max_kernel_file_bytes)
+      return Error{"the kernel on standard input is larger than a kernel may be", "", {}};
   }
 }
 

@@ -52,7 +52,8 @@ void add_plan_command(CLI::App& app, Context& context) {
   add_json_flag(*plan, context);
   plan->add_option("TASK", arguments->task, "a name of the suite, a folder or a YAML file")->required();
   plan->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input")->required();
-  plan->add_option("--size", arguments->sizes, "sizes such as rows=7,cols=129 (the task's small and train sizes by default)");
+  plan->add_option("--size", arguments->sizes,
+                   "sizes such as rows=7,cols=129 (the task's small and train sizes by default)");
   plan->footer("Example:\n  kernelwright plan softmax examples/softmax_shared.cu --size rows=7,cols=129");
   plan->callback([&context, arguments] { run_plan(context, *arguments); });
 }

@@ -25,9 +25,12 @@ Result<void> run_reference(const Task& task) {
 
 const char* word(Step step) {
   switch (step) {
-    case Step::not_run: return "-";
-    case Step::passed: return "ok";
-    case Step::failed: return "FAILED";
+    case Step::not_run:
+      return "-";
+    case Step::passed:
+      return "ok";
+    case Step::failed:
+      return "FAILED";
   }
   return "";
 }
@@ -61,7 +64,8 @@ TaskCheck TaskChecker::check(const Task& task) const {
   }
   if (task.naive.empty()) {
     check.plan = Step::failed;
-    check.problem = Error{"the task has no naive kernel", "add naive.cu beside task.yaml, or the key 'naive'", {task.file, 0, 0}};
+    check.problem =
+        Error{"the task has no naive kernel", "add naive.cu beside task.yaml, or the key 'naive'", {task.file, 0, 0}};
     return check;
   }
   const KernelBuild build = build_kernel(*service_, task, task.naive, task.naive_file);

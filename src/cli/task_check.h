@@ -1,5 +1,6 @@
 #pragma once
-// Whether a task is sound: its reference runs, its naive kernel's launcher gives a plan at every size, and the kernel compiles.
+// Whether a task is sound: its reference runs, its naive kernel's launcher gives a plan at every size, and the kernel
+// compiles.
 
 #include <memory>
 #include <optional>

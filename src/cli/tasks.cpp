@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <thread>
 
 #include "base/interrupt.h"
 #include "base/progress.h"
@@ -38,9 +41,14 @@ Json tensors_json(const std::vector<TensorSpec>& tensors) {
 }
 
 Json task_json(const Task& task, bool whole) {
-  Json json{{"name", task.name},       {"tier", task.tier},          {"family", task.family},
-            {"split", split_text(task)}, {"summary", task.summary},  {"launcher", task.launcher_declaration()},
-            {"inputs", tensors_json(task.inputs)}, {"outputs", tensors_json(task.outputs)}};
+  Json json{{"name", task.name},
+            {"tier", task.tier},
+            {"family", task.family},
+            {"split", split_text(task)},
+            {"summary", task.summary},
+            {"launcher", task.launcher_declaration()},
+            {"inputs", tensors_json(task.inputs)},
+            {"outputs", tensors_json(task.outputs)}};
   for (const auto& [key, list] : {std::pair("small", &task.sizes_small), std::pair("train", &task.sizes_train),
                                   std::pair("holdout", &task.sizes_holdout)}) {
     for (const Sizes& sizes : *list) json["sizes"][key].push_back(to_json(sizes));
@@ -82,7 +90,8 @@ void list_tasks(Context& context, int tier, const std::string& split) {
   if (context.json) {
     print_json(json);
   } else {
-    std::cout << table.text() << fmt::format("{} tasks: {} for training, {} held out\n", shown, count["train"], count["holdout"]);
+    std::cout << table.text()
+              << fmt::format("{} tasks: {} for training, {} held out\n", shown, count["train"], count["holdout"]);
   }
   if (broken > 0) context.exit_code = exit_not_good;
 }
@@ -110,30 +119,49 @@ void check_tasks(Context& context, const std::vector<std::string>& names) {
   for (const std::string& name : names) entries.push_back({name, task_from_argument(name)});
 
   const TaskChecker checker;
+  std::vector<TaskCheck> checks(entries.size());
+  std::atomic<std::size_t> next{0}, done{0};
+  Progress progress("tasks", entries.size());
+  // The compiler is a pool of processes; a thread for each core keeps it busy.
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back([&] {
+      for (std::size_t at = next++; at < entries.size() && !interrupted(); at = next++) {
+        const auto& task = entries[at].task;
+        checks[at] = task.ok() ? checker.check(*task) : TaskCheck::unreadable(task.error());
+        ++done;
+        progress.advance(1, entries[at].name);
+      }
+    });
+  }
+  threads.clear();  // waits
+
   Table table({"task", "reference", "plan", "compile", "problem"});
   Json json = Json::array();
-  std::size_t bad = 0, done = 0;
-  Progress progress("tasks", entries.size());
-  for (const SuiteEntry& entry : entries) {
-    if (interrupted()) break;
-    const TaskCheck check = entry.task.ok() ? checker.check(*entry.task) : TaskCheck::unreadable(entry.task.error());
-    progress.advance(1, entry.name);
-    ++done;
-    json.push_back(to_json(entry.name, check));
-    if (check.passed()) continue;
+  std::size_t bad = 0;
+  for (std::size_t i = 0; i < entries.size() && !interrupted(); ++i) {
+    json.push_back(to_json(entries[i].name, checks[i]));
+    if (checks[i].passed()) continue;
     ++bad;
-    table.add({entry.name, word(check.reference), word(check.plan), word(check.compile), to_string(check.problem)});
+    table.add({entries[i].name, word(checks[i].reference), word(checks[i].plan), word(checks[i].compile),
+               to_string(checks[i].problem)});
   }
   progress.finish();
+  if (interrupted()) {
+    fail(context,
+         Error{
+             "interrupted after " + std::to_string(done) + " of " + std::to_string(entries.size()) + " tasks", "", {}});
+    context.exit_code = exit_interrupted;
+    return;
+  }
   if (context.json) {
     print_json(json);
   } else {
     if (bad > 0) std::cout << table.text();
-    std::cout << fmt::format("{} of {} tasks pass: reference runs, launch plans at every size, naive kernel compiles\n", done - bad,
-                             entries.size());
+    std::cout << fmt::format("{} of {} tasks pass: reference runs, launch plans at every size, naive kernel compiles\n",
+                             entries.size() - bad, entries.size());
   }
   context.exit_code = bad > 0 ? exit_not_good : exit_good;
-  if (interrupted()) context.exit_code = exit_interrupted;
 }
 
 }  // namespace
@@ -142,7 +170,8 @@ void add_tasks_command(CLI::App& app, Context& context) {
   auto* tasks = app.add_subcommand("tasks", "The task suite: list, show, check");
   tasks->require_subcommand(1);
   tasks->footer(
-      "Examples:\n  kernelwright tasks list --tier 2\n  kernelwright tasks show softmax\n  kernelwright tasks check softmax "
+      "Examples:\n  kernelwright tasks list --tier 2\n  kernelwright tasks show softmax\n  kernelwright tasks check "
+      "softmax "
       "my_task.yaml");
 
   auto* list = tasks->add_subcommand("list", "All tasks, one a line");
@@ -159,7 +188,8 @@ void add_tasks_command(CLI::App& app, Context& context) {
   show->add_option("TASK", *name, "a name of the suite, a folder or a YAML file")->required();
   show->callback([&context, name] { show_task(context, *name); });
 
-  auto* check = tasks->add_subcommand("check", "Runs every reference and takes every naive kernel through plan and compiler");
+  auto* check =
+      tasks->add_subcommand("check", "Runs every reference and takes every naive kernel through plan and compiler");
   add_json_flag(*check, context);
   auto names = std::make_shared<std::vector<std::string>>();
   check->add_option("TASK", *names, "tasks to check (all by default)");

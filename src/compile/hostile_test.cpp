@@ -67,56 +67,58 @@ std::vector<HostileCase> cases_of_manifest() {
 }
 
 std::vector<HostileCase> generated_cases() {
-  const std::vector<std::string> any_end = {"compile_error", "timeout", "out_of_memory", "compiler_crashed"};
-  const std::vector<std::string> any_way = {"compiled",      "compile_error",    "timeout",
-                                            "out_of_memory", "compiler_crashed", "output_too_large"};
+  // Recursion in the compiler ends in a result, at the end of its stack, or at a limit; which, depends on its version.
+  const std::vector<std::string> deep = {"compiled", "compile_error", "compiler_crashed", "timeout", "out_of_memory"};
+  // Much honest work: done, or over a limit. The compiler must not crash over it.
+  const std::vector<std::string> much = {"compiled", "timeout", "out_of_memory", "output_too_large"};
+  const std::vector<std::string> refused = {"compile_error"};
   return {
-      {"deep_parentheses", any_way, "",
+      {"deep_parentheses", deep, "",
        [] { return kernel("*x = " + repeated("(", 100'000) + "1" + repeated(")", 100'000) + ";"); }},
-      {"deep_parentheses_open", any_end, "", [] { return kernel("*x = " + repeated("(", 300'000)); }},
-      {"deep_braces", any_way, "", [] { return kernel(repeated("{", 100'000) + "*x = 1;" + repeated("}", 100'000)); }},
-      {"deep_brackets", any_end, "",
+      {"deep_parentheses_open", deep, "", [] { return kernel("*x = " + repeated("(", 300'000)); }},
+      {"deep_braces", deep, "", [] { return kernel(repeated("{", 100'000) + "*x = 1;" + repeated("}", 100'000)); }},
+      {"deep_brackets", deep, "",
        [] { return kernel("*x = " + repeated("x[", 100'000) + "1" + repeated("]", 100'000) + ";"); }},
-      {"deep_unary", any_way, "", [] { return kernel("*x = " + repeated("-~", 100'000) + "1;"); }},
-      {"deep_pointers", any_way, "", [] { return kernel("int " + repeated("*", 100'000) + "p = 0; *x = p == 0;"); }},
-      {"deep_templates", any_way, "",
+      {"deep_unary", deep, "", [] { return kernel("*x = " + repeated("-~", 100'000) + "1;"); }},
+      {"deep_pointers", deep, "", [] { return kernel("int " + repeated("*", 100'000) + "p = 0; *x = p == 0;"); }},
+      {"deep_templates", deep, "",
        [] {
          return "template <class T> struct A {};\n" +
                 kernel(repeated("A<", 20'000) + "int" + repeated(">", 20'000) + " a;");
        }},
-      {"deep_conditions", any_way, "",
+      {"deep_conditions", deep, "",
        [] { return repeated("#if 1\n", 60'000) + kernel("*x = 1;") + repeated("#endif\n", 60'000); }},
-      {"deep_ifs", any_way, "", [] { return kernel(repeated("if (*x) ", 60'000) + "*x = 1;"); }},
-      {"deep_else_ifs", any_way, "",
+      {"deep_ifs", deep, "", [] { return kernel(repeated("if (*x) ", 60'000) + "*x = 1;"); }},
+      {"deep_else_ifs", deep, "",
        [] {
          return kernel(numbered([](int i) { return "if (*x == " + std::to_string(i) + ") *x = 1; else "; }, 20'000) +
                        ";");
        }},
-      {"deep_lambdas", any_way, "",
+      {"deep_lambdas", deep, "",
        [] { return kernel("*x = " + repeated("[&]{ return ", 2'000) + "1" + repeated("; }()", 2'000) + ";"); }},
-      {"deep_macro_calls", any_way, "",
+      {"deep_macro_calls", deep, "",
        [] {
          return "#define f(a) (a)\n" + kernel("*x = " + repeated("f(", 50'000) + "1" + repeated(")", 50'000) + ";");
        }},
-      {"long_sum", any_way, "", [] { return kernel("*x = 1" + repeated(" + x[1]", 100'000) + ";"); }},
+      {"long_sum", deep, "", [] { return kernel("*x = 1" + repeated(" + x[1]", 100'000) + ";"); }},
       {"long_line", {"compiled"}, "", [] { return kernel(repeated("x[0] += 1; ", 2'000) + repeated(" ", 900'000)); }},
       {"long_line_comment",
        {"compiled"},
        "",
        [] { return "/*" + repeated("x", 1'000'000) + "*/" + kernel("*x = 1;"); }},
-      {"long_name", any_way, "", [] { return kernel("int " + repeated("a", 900'000) + " = 1; *x = 2;"); }},
-      {"long_kernel_name", any_way, "",
+      {"long_name", deep, "", [] { return kernel("int " + repeated("a", 900'000) + " = 1; *x = 2;"); }},
+      {"long_kernel_name", deep, "",
        [] { return "__global__ void " + repeated("k", 500'000) + "(int* x) { *x = 1; }\n"; }},
-      {"long_string", any_way, "",
+      {"long_string", refused, "",
        [] { return "__constant__ char s[] = \"" + repeated("a", 900'000) + "\";\n" + kernel("*x = s[0];"); }},
-      {"long_number", any_way, "", [] { return kernel("*x = " + repeated("9", 900'000) + ";"); }},
-      {"long_initialiser", any_way, "",
+      {"long_number", refused, "", [] { return kernel("*x = " + repeated("9", 900'000) + ";"); }},
+      {"long_initialiser", much, "",
        [] { return "__device__ int t[] = {" + repeated("1,", 300'000) + "};\n" + kernel("*x = t[*x];"); }},
       {"source_too_large",
        {"rejected"},
        "the limit is",
        [] { return kernel("*x = 1;") + repeated("// filler\n", 110'000); }},
-      {"many_kernels", any_way, "",
+      {"many_kernels", much, "",
        [] {
          return numbered(
              [](int i) {
@@ -124,7 +126,7 @@ std::vector<HostileCase> generated_cases() {
              },
              5'000);
        }},
-      {"many_functions", any_way, "",
+      {"many_functions", much, "",
        [] {
          return numbered(
                     [](int i) {
@@ -134,7 +136,7 @@ std::vector<HostileCase> generated_cases() {
                     10'000) +
                 kernel("*x = f1(*x);");
        }},
-      {"many_cases", any_way, "",
+      {"many_cases", much, "",
        [] {
          return kernel("switch (*x) {" +
                        numbered(
@@ -145,29 +147,27 @@ std::vector<HostileCase> generated_cases() {
                            20'000) +
                        "}");
        }},
-      {"many_macros", any_way, "",
+      {"many_macros",
+       {"compile_error", "timeout", "out_of_memory"},
+       "",
        [] {
          return numbered([](int i) { return "#define M" + std::to_string(i) + " M" + std::to_string(i + 1) + "\n"; },
                          40'000) +
                 kernel("*x = M0;");
        }},
-      {"many_errors",
-       {"compile_error"},
-       "is undefined",
+      {"many_errors", refused, "is undefined",
        [] { return kernel(numbered([](int i) { return "unknown_" + std::to_string(i) + ";\n"; }, 20'000)); }},
-      {"many_warnings", any_way, "never referenced",
+      {"many_warnings", much, "never referenced",
        [] { return kernel(numbered([](int i) { return "int unused_" + std::to_string(i) + ";\n"; }, 20'000)); }},
-      {"many_static_asserts",
-       {"compile_error"},
-       "static assertion failed",
+      {"many_static_asserts", refused, "static assertion failed",
        [] { return repeated("static_assert(false, \"" + repeated("flood ", 100) + "\");\n", 1'500); }},
-      {"many_messages", any_way, "",
+      {"many_messages", much, "",
        [] { return repeated("#pragma message(\"" + repeated("flood ", 100) + "\")\n", 1'500) + kernel("*x = 1;"); }},
       {"many_includes",
        {"compiled"},
        "",
        [] { return repeated("#include <cuda_fp16.h>\n#include <cstdint>\n", 10'000) + kernel("*x = 1;"); }},
-      {"many_instantiations", any_way, "",
+      {"many_instantiations", much, "",
        [] {
          return "template <int n> __device__ __noinline__ int f(int x) { return x * n + x / (n + 1); }\n" +
                 kernel(numbered([](int i) { return "*x += f<" + std::to_string(i) + ">(*x);\n"; }, 3'000));
@@ -176,10 +176,10 @@ std::vector<HostileCase> generated_cases() {
        {"output_too_large", "timeout", "out_of_memory"},
        "",
        [] { return "__device__ unsigned char t[40 << 20] = {1, 2, 3};\n" + kernel("*x = t[*x];"); }},
-      {"only_hashes", any_way, "", [] { return repeated("#\n", 400'000); }},
+      {"only_hashes", {"compiled"}, "", [] { return repeated("#\n", 400'000); }},
       {"only_new_lines", {"compiled"}, "", [] { return repeated("\n", 1'000'000); }},
-      {"only_quotes", any_end, "", [] { return repeated("'\n", 300'000); }},
-      {"only_backslashes", {"rejected", "compiled"}, "", [] { return repeated("\\\n", 500'000); }},
+      {"only_quotes", refused, "", [] { return repeated("'\n", 300'000); }},
+      {"only_backslashes", {"compiled"}, "", [] { return repeated("\\\n", 500'000); }},
   };
 }
 
@@ -273,7 +273,7 @@ TEST_P(HostileCorpusSlow, GetsItsVerdict) {
   EXPECT_THAT(hostile.verdicts, testing::Contains(std::string(to_string(result.status)))) << result.explanation << "\n"
                                                                                           << messages_of(result);
   EXPECT_THAT(messages_of(result), testing::HasSubstr(hostile.says));
-  EXPECT_LT(seconds, 12);
+  EXPECT_LT(seconds, 15);  // the limit of 10 s and what a busy machine adds
   if (!result.ok()) {
     EXPECT_FALSE(result.explanation.empty());
     EXPECT_FALSE(result.diagnostics.empty());

@@ -37,7 +37,7 @@ Result<CompilerOutput> decode_output(std::string_view bytes);
 enum class WorkerOutcome : std::uint32_t {
   finished,     // the body is an encoded CompilerOutput
   over_time,    // killed at the wall-clock deadline or by the CPU limit
-  over_memory,  // crashed after the kernel had refused it memory
+  over_memory,  // crashed after the kernel had refused it memory, or was killed by the kernel
   over_output,  // killed because it wrote more than it may
   died,         // by `signal`, or by leaving with an exit code
   not_started,  // the worker could not fork

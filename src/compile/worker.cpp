@@ -194,12 +194,12 @@ bool serve_one(const Worker& worker, const RequestHead& head, const std::string&
                   static_cast<std::uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
   answer.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   answer.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-  // The kernel ends a process at its CPU limit with SIGKILL, as soft and hard limit are equal.
-  const bool out_of_cpu =
-      (answer.signal == SIGKILL || answer.signal == SIGXCPU) && answer.cpu_us + 100'000 >= head.cpu_seconds * 1'000'000;
+  const bool out_of_cpu = answer.signal == SIGXCPU;
+  // Nobody here sent that, so it was the kernel: for memory, or at the second CPU limit.
+  const bool killed_by_system = collected == Collected::all && answer.signal == SIGKILL;
   if (collected == Collected::over_time || out_of_cpu) {
     answer.outcome = WorkerOutcome::over_time;
-  } else if (answer.exit_code == exit_over_memory) {
+  } else if (answer.exit_code == exit_over_memory || killed_by_system) {
     answer.outcome = WorkerOutcome::over_memory;
   } else if (collected == Collected::over_output || answer.exit_code == exit_over_output) {
     answer.outcome = WorkerOutcome::over_output;

@@ -10,14 +10,19 @@ namespace {
 
 BuildStatus status_of(CompileStatus status) {
   switch (status) {
-    case CompileStatus::compiled: return BuildStatus::built;
+    case CompileStatus::compiled:
+      return BuildStatus::built;
     case CompileStatus::compile_error:
-    case CompileStatus::compiler_crashed: return BuildStatus::compile_error;
+    case CompileStatus::compiler_crashed:
+      return BuildStatus::compile_error;
     case CompileStatus::timeout:
     case CompileStatus::out_of_memory:
-    case CompileStatus::output_too_large: return BuildStatus::timeout;
-    case CompileStatus::rejected: return BuildStatus::rejected;
-    case CompileStatus::internal_error: return BuildStatus::internal_error;
+    case CompileStatus::output_too_large:
+      return BuildStatus::timeout;
+    case CompileStatus::rejected:
+      return BuildStatus::rejected;
+    case CompileStatus::internal_error:
+      return BuildStatus::internal_error;
   }
   return BuildStatus::internal_error;
 }
@@ -25,7 +30,8 @@ BuildStatus status_of(CompileStatus status) {
 Error first_problem(const CompileResult& result, const std::string& file) {
   for (const Diagnostic& diagnostic : result.diagnostics) {
     if (diagnostic.severity != Severity::error) continue;
-    return Error{diagnostic.message, diagnostic.advice,
+    return Error{diagnostic.message,
+                 diagnostic.advice,
                  {diagnostic.file, static_cast<int>(diagnostic.line), static_cast<int>(diagnostic.column)}};
   }
   return Error{result.explanation, "", {file, 0, 0}};
@@ -67,8 +73,8 @@ Result<void> check_launches(const KernelBuild& build, Architecture architecture)
 Result<Occupancy> occupancy_of(Architecture architecture, const CompiledKernel& kernel, const KernelLaunch& launch) {
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
   if (kernel.resources.max_threads > 0 && threads > static_cast<std::uint64_t>(kernel.resources.max_threads)) {
-    return Error{"'" + kernel.name + "' is launched with " + std::to_string(threads) + " threads a block, but its __launch_bounds__ says " +
-                     std::to_string(kernel.resources.max_threads),
+    return Error{"'" + kernel.name + "' is launched with " + std::to_string(threads) +
+                     " threads a block, but its __launch_bounds__ says " + std::to_string(kernel.resources.max_threads),
                  "launch fewer threads or raise the bound", launch.where};
   }
   return occupancy(architecture, kernel.resources, static_cast<int>(threads), launch.dynamic_shared_bytes);
@@ -76,12 +82,18 @@ Result<Occupancy> occupancy_of(Architecture architecture, const CompiledKernel& 
 
 std::string_view to_string(BuildStatus status) {
   switch (status) {
-    case BuildStatus::built: return "built";
-    case BuildStatus::rejected: return "rejected";
-    case BuildStatus::launcher_error: return "launcher_error";
-    case BuildStatus::compile_error: return "compile_error";
-    case BuildStatus::timeout: return "timeout";
-    case BuildStatus::internal_error: return "internal_error";
+    case BuildStatus::built:
+      return "built";
+    case BuildStatus::rejected:
+      return "rejected";
+    case BuildStatus::launcher_error:
+      return "launcher_error";
+    case BuildStatus::compile_error:
+      return "compile_error";
+    case BuildStatus::timeout:
+      return "timeout";
+    case BuildStatus::internal_error:
+      return "internal_error";
   }
   return "";
 }

@@ -1,6 +1,6 @@
 #pragma once
-// From a task and a kernel's text to something that can be executed: rules, split, launch plans, compilation. Everything before a
-// kernel runs, in one call, with one status.
+// From a task and a kernel's text to something that can be executed: rules, split, launch plans, compilation.
+// Everything before a kernel runs, in one call, with one status.
 
 #include <optional>
 #include <string>
@@ -47,9 +47,9 @@ struct KernelBuild {
   std::vector<Finding> findings;  // of the rules
   std::vector<Finding> pitfalls;
   Risk risk;
-  std::string fingerprint;        // of the source, ignoring names, comments and layout; empty when it could not be read
+  std::string fingerprint;  // of the source, ignoring names, comments and layout; empty when it could not be read
   std::vector<SizedPlan> plans;
-  CompileResult compiled;         // meaningful when the compiler was reached
+  CompileResult compiled;  // meaningful when the compiler was reached
 
   bool built() const { return status == BuildStatus::built; }
 };

@@ -117,7 +117,9 @@ Result<void> limit_this_process(const ProcessLimits& limits) {
     if (!set_limit(RLIMIT_AS, limits.memory_bytes)) return failed("limit memory");
   }
   if (limits.cpu_seconds != 0) {
-    if (!set_limit(RLIMIT_CPU, limits.cpu_seconds)) return failed("limit CPU time");
+    // SIGXCPU first, which nothing else sends; SIGKILL a second later, should that be ignored.
+    const rlimit limit{limits.cpu_seconds, limits.cpu_seconds + 1};
+    if (::setrlimit(RLIMIT_CPU, &limit) != 0) return failed("limit CPU time");
   }
   return {};
 }

@@ -22,7 +22,7 @@ Result<Protection> enter_sandbox(const SandboxOptions& options, const NamespaceS
 
 struct ProcessLimits {
   std::uint64_t memory_bytes = 0;  // address space, all together
-  std::uint64_t cpu_seconds = 0;   // SIGKILL at the limit
+  std::uint64_t cpu_seconds = 0;   // SIGXCPU at the limit
 };
 
 // For one unit of work, in its own process. Hard limits: they cannot be raised again.

@@ -175,6 +175,16 @@ TEST_P(Sandbox, MemoryLimitHolds) {
             0);
 }
 
+TEST_P(Sandbox, CpuLimitHolds) {
+  const Ending ending = compiler([] {
+    if (!limit_this_process({.memory_bytes = 0, .cpu_seconds = 1})) return 1;
+    volatile unsigned spin = 0;
+    for (;;) spin = spin ^ 1;
+  });
+  // The first process of a pid namespace is spared every default action but the last; a compilation never is the first.
+  EXPECT_EQ(ending.signal, GetParam() ? SIGKILL : SIGXCPU);
+}
+
 TEST_P(Sandbox, ForkBombStaysOut) {
   // The service may fork, the compiler may not; even the service cannot leave its namespaces.
   expect_refused(inside(FilterRole::service, GetParam(), [] { return refused(::unshare(CLONE_NEWUSER)); }));

@@ -62,10 +62,15 @@ std::unordered_set<std::string_view> declared_names(const std::vector<Token>& to
   const auto is_name = [&](std::size_t i) { return i < tokens.size() && tokens[i].kind == TokenKind::identifier; };
   int enum_depth = 0;  // inside the braces of an enum
   bool enum_head = false;
+  int depth = 0;        // of round and square brackets
+  int list_depth = -1;  // where a declaration may go on after a comma: `int a, b`
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string_view here = tokens[i].text;
     if (here == "enum") enum_head = true;
+    if (here == ";" || here == "{" || here == "}") list_depth = -1;
     if (here == ";") enum_head = false;
+    if (here == "(" || here == "[") ++depth;
+    if ((here == ")" || here == "]") && --depth < list_depth) list_depth = -1;
     if (here == "{" && enum_head) {
       ++enum_depth;
       enum_head = false;
@@ -88,7 +93,10 @@ std::unordered_set<std::string_view> declared_names(const std::vector<Token>& to
     if (!ends) continue;
     const bool typed = is_name(i - 1) && !is_expression_word(before);
     const bool pointed = (before == "*" || before == "&" || before == "&&" || before == ">") && i > 1;
-    if (typed || pointed) declared.insert(here);
+    const bool listed = before == "," && depth == list_depth;
+    if (!typed && !pointed && !listed) continue;
+    declared.insert(here);
+    if (typed) list_depth = depth;
   }
   return declared;
 }

@@ -51,12 +51,13 @@ Result<HostValue> real_to_integer(double value, const HostType* to) {
 }
 
 double integer_to_real(const HostValue& value, const HostType& to) {
-  // Directly to float: over double it would round twice.
+  // Directly to float: over double it would round twice. The 16-bit types are made from the double.
   const bool is_signed = is_signed_integer(storage_of(*value.type));
   const auto bits = static_cast<std::uint64_t>(value.integer());
-  if (to.kind == TypeKind::double_) return is_signed ? static_cast<double>(value.integer()) : static_cast<double>(bits);
-  return is_signed ? static_cast<double>(static_cast<float>(value.integer()))
-                   : static_cast<double>(static_cast<float>(bits));
+  if (to.kind == TypeKind::float_) {
+    return static_cast<double>(is_signed ? static_cast<float>(value.integer()) : static_cast<float>(bits));
+  }
+  return is_signed ? static_cast<double>(value.integer()) : static_cast<double>(bits);
 }
 
 bool is_pointer_like(const HostType& type) { return type.kind == TypeKind::pointer || type.kind == TypeKind::null; }

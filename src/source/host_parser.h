@@ -98,6 +98,7 @@ class HostParser {
   const Stmt* parse_switch();
   const Stmt* parse_simple_declaration(bool needs_semicolon);
   const Stmt* parse_condition(const Expr** value);
+  std::string unknown_type() const;
   void parse_variables(const TypeSyntax& base, std::vector<VariableSyntax>& variables, bool is_static,
                        bool is_constexpr);
   Stmt* make(StmtKind kind, TokenIndex token);

@@ -87,7 +87,7 @@ TEST(InterpreterRefusal, LaunchesThatWouldFail) {
 
 TEST(InterpreterRefusal, Scratch) {
   expect_refusals(
-      {{"float* t; cudaMallocAsync(&t, 64, stream);", "a.cu:3:26: scratch memory `t` is allocated and never freed"},
+      {{"float* t; cudaMallocAsync(&t, 64, stream);", "a.cu:3:11: scratch memory `t` is allocated and never freed"},
        {"float* t; cudaMalloc(&t, 64); cudaFree(t); k<<<1, 1>>>(x, t, 1);", "used after it was freed"},
        {"float* t; cudaMalloc(&t, 64); cudaFree(t); cudaFree(t);", "freed twice"},
        {"float* t; cudaMalloc(&t, 64); cudaFree(t + 1);", "into its middle"},
@@ -113,6 +113,8 @@ TEST(InterpreterRefusal, UnknownConstructs) {
        {"static int calls = 0;", "keep its value between calls"},
        {"long double a = 1.0L;", "the launcher uses"},
        {"throw 1;", "the launcher uses throw"},
+       {"if (rows < 0) throw std::runtime_error(\"no\");", "accepted"},
+       {"std::string s = \"a\";", "the type std::string"},
        {"int a = rows", "syntax error: expected `;`"},
        {"for (int i = 0; i < 3 i++) {}", "syntax error: expected `;` near `i`"}});
   const auto mutable_global = plan_text("int calls = 0;\n" + row_signature + " { if (calls++ > 3) return; }");

@@ -102,8 +102,8 @@ TEST(KernelFile, DescribesKernels) {
 
 TEST(KernelFile, MacrosThatMakeFunctions) {
   const KernelFile file = read(
-      "#define KERNEL(name) __global__ void name(float* y) { y[0] = 1; }\n#define HOST(body) extern \"C\" void "
-      "launch(float* y) body\n"
+      "#define KERNEL(name) __global__ void name(float* y) { y[0] = 1; }\n"
+      "#define HOST(...) extern \"C\" void launch(float* y) __VA_ARGS__\n"
       "KERNEL(k)\nHOST({ k<<<1, 1>>>(y); })\n__device__ int last;\n");
   EXPECT_EQ(file.kernels.at(0).name, "k");
   EXPECT_THAT(file.device_source, HasSubstr("KERNEL(k)\n"));

@@ -254,7 +254,7 @@ class Lexer {
   // u8"text", LR"(text)", U'c'
   std::optional<TokenKind> consume_prefixed(Token& token) {
     for (const std::string_view prefix : {"u8R", "uR", "UR", "LR", "R"}) {
-      if (starts(prefix) && peek(prefix.size()) == '"') return consume_raw_string(token, prefix.size());
+      if (starts(prefix) && peek(prefix.size()) == '"') return consume_raw_string(token);
     }
     for (const std::string_view prefix : {"u8", "u", "U", "L"}) {
       if (!starts(prefix)) continue;
@@ -293,19 +293,20 @@ class Lexer {
   }
 
   // Continuations are part of a raw string, so it is read from the user's text.
-  TokenKind consume_raw_string(Token& token, std::size_t prefix) {
+  TokenKind consume_raw_string(Token& token) {
     const std::string_view source = stream_.source;
     const std::size_t quote = source.find('"', token.offset);
-    const std::size_t bracket = source.find_first_of("() \\\n\t\"", quote + 1);
+    // A delimiter has at most 16 characters.
+    const std::size_t bracket = quote + 1 + source.substr(quote + 1, 17).find_first_of("() \\\n\t\"");
     std::size_t end = std::string_view::npos;
-    if (bracket != std::string_view::npos && source[bracket] == '(' && bracket - quote - 1 <= 16) {
+    if (bracket > quote && bracket < source.size() && source[bracket] == '(') {
       const std::string closing = ")" + std::string(source.substr(quote + 1, bracket - quote - 1)) + "\"";
       end = source.find(closing, bracket);
       if (end != std::string_view::npos) end += closing.size();
     }
-    if (end == std::string_view::npos) {  // read the rest of the line as an ordinary string
+    if (end == std::string_view::npos) {  // the rest of the file: looking on would take quadratic time
       fail("a raw string is not closed", "", token.line, token.column);
-      at_ = std::min(text_.find('\n', at_ + prefix), text_.size());
+      at_ = text_.size();
       return TokenKind::string;
     }
     token.text = source.substr(token.offset, end - token.offset);
@@ -335,8 +336,9 @@ class Lexer {
     bool expect_header = false;
     while (skip_space(), at_ < text_.size() && text_[at_] != '\n') {
       const bool is_first = stream_.directive_tokens.size() == directive.inner_first;
-      const std::size_t closing = text_.find_first_of(">\n", at_);
-      if (expect_header && text_[at_] == '<' && closing != std::string_view::npos && text_[closing] == '>') {
+      const bool header = expect_header && text_[at_] == '<';
+      const std::size_t closing = header ? text_.find_first_of(">\n", at_) : std::string_view::npos;
+      if (closing != std::string_view::npos && text_[closing] == '>') {
         const std::size_t header_begin = at_;
         Token token = begin_token();
         token.kind = TokenKind::header_name;

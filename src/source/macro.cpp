@@ -233,10 +233,7 @@ Result<std::optional<MacroExpander::PlainToken>> MacroExpander::next_expanded(Re
     Arguments arguments;
     if (macro->function_like) {
       KW_TRY(auto read, read_arguments(reader, *macro, invocation));
-      if (!read) {  // the name without brackets is an ordinary identifier
-        next->frozen = true;
-        return next;
-      }
+      if (!read) return next;  // without brackets an ordinary name, for now
       arguments = std::move(*read);
     }
     KW_TRY(auto body, substitute(*macro, arguments, invocation, depth));

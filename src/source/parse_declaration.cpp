@@ -125,7 +125,7 @@ HostParser::Outline HostParser::outline() const {
       while (i + 1 < end_ && !tokens[i + 1].is("(") && !tokens[i + 1].is(";")) ++i;
     } else if (text == "(" || text == "[") {
       if (text == "(" && !assigned && !result.is_function && !record) outline_function(result, i);
-      i = matching_close(i);
+      if (matching_close(i) < end_) i = matching_close(i);  // one that is never closed hides nothing
     } else if (text == "{") {
       const std::size_t close = matching_close(i);
       if (result.is_function && !assigned) {

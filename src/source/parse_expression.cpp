@@ -89,7 +89,13 @@ const Expr* HostParser::parse_assignment() {
   const DepthGuard guard(*this);
   if (!guard.ok) return make(ExprKind::error, here());
   if (is("{")) return parse_braces();
-  if (is("throw")) return unsupported("throw");
+  if (is("throw")) {  // refused only where it is reached: error checks are full of it
+    Expr* expr = make(ExprKind::unsupported, here());
+    expr->text = "throw";
+    advance();
+    if (!is(";") && !is(")") && !is(":")) parse_assignment();
+    return expr;
+  }
   const Expr* left = parse_binary(0);
   if (failed_) return left;
   const TokenIndex at = here();
@@ -211,7 +217,7 @@ const Expr* HostParser::parse_postfix(const Expr* operand) {
       advance();
       const auto arguments = parse_arguments(")");
       children.insert(children.end(), arguments.begin(), arguments.end());
-      operand = make(ExprKind::call, at, std::move(children));
+      operand = make(ExprKind::call, operand->token, std::move(children));
     } else if (is("[")) {
       advance();
       const Brackets inside(angle_depth_, in_launch_configuration_);
@@ -256,7 +262,6 @@ std::vector<const Expr*> HostParser::parse_arguments(std::string_view close) {
 }
 
 const Expr* HostParser::parse_launch(const Expr* callee) {
-  const TokenIndex at = here();
   std::vector<const Expr*> children = {callee};
   advance();
   {
@@ -273,7 +278,7 @@ const Expr* HostParser::parse_launch(const Expr* callee) {
   expect("(");
   const auto arguments = parse_arguments(")");
   children.insert(children.end(), arguments.begin(), arguments.end());
-  Expr* expr = make(ExprKind::launch, at, std::move(children));
+  Expr* expr = make(ExprKind::launch, callee->token, std::move(children));
   expr->config_count = static_cast<std::uint32_t>(configurations);
   return expr;
 }

@@ -144,14 +144,32 @@ const Stmt* HostParser::parse_statement() {
       starts_declaration()) {
     return parse_simple_declaration(true);
   }
-  if (is_identifier() && is_identifier(1)) {
-    fail("the launcher uses the type " + std::string(token().text) + ", which the interpreter does not know");
+  if (const std::string type = unknown_type(); !type.empty()) {
+    fail("the launcher uses the type " + type + ", which the interpreter does not know");
     return make(StmtKind::empty, at);
   }
   Stmt* statement = make(StmtKind::expression, at);
   statement->value = parse_expression();
   expect(";");
   return statement;
+}
+
+// The name of a type that nobody has declared, when a declaration seems to begin: `cudaEvent_t e`, `std::vector<int>
+// v`.
+std::string HostParser::unknown_type() const {
+  std::string name;
+  std::size_t ahead = 0;
+  while (is_identifier(ahead)) {
+    name += token(ahead).text;
+    if (!is("::", ahead + 1)) break;
+    name += "::";
+    ahead += 2;
+  }
+  const bool qualified = ahead > 0;
+  if (is_identifier(ahead) && is_identifier(ahead + 1)) return name;
+  const bool generic =
+      is_identifier(ahead) && is("<", ahead + 1) && qualified && is("std") && !names_template(token(ahead).text);
+  return generic ? name : std::string();
 }
 
 const Stmt* HostParser::parse_simple_declaration(bool needs_semicolon) {

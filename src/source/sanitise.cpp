@@ -102,9 +102,9 @@ class Cleaner {
       const bool line_return = bytes == "\r";
       if (line_return && i < written.size() && written[i] == '\n') continue;
       if (!c.valid || is_hidden(c.code_point) || line_return) {
-        out_ += quoted ? '_' : ' ';
+        out_ += quoted ? '.' : ' ';
       } else if (quoted && bytes == "?" && out_.ends_with('?')) {
-        out_ += '_';  // no trigraphs
+        out_ += '.';  // no trigraphs
       } else {
         out_ += bytes;
       }

@@ -39,7 +39,7 @@ TEST(Sanitise, HiddenCharactersGo) {
   const std::vector<Case> cases = {
       {"int a\xE2\x80\xAE;", "int a ;"},
       {"// \xE2\x80\xAE\nint a;", "\nint a;"},
-      {"const char* s = \"a\xE2\x80\x8B\xFF\x01z\";", "const char* s = \"a___z\";"},
+      {"const char* s = \"a\xE2\x80\x8B\xFF\x01z\";", "const char* s = \"a...z\";"},
       {std::string("int\0a;", 6), "int a;"},
       {"\xEF\xBB\xBFint a;", " int a;"},
       {"?\?=define A", "? ?=define A"},
