@@ -41,8 +41,8 @@ struct Pipe {
   }
 };
 
-// A write to a child that has gone must be an error code here, not a signal that ends the program. Blocked for this thread only, since
-// several may run children at once.
+// A write to a child that has gone must be an error code here, not a signal that ends the program. Blocked for this
+// thread only, since several may run children at once.
 class PipeSignalBlock {
  public:
   PipeSignalBlock() {

@@ -124,10 +124,7 @@ void print_build(const KernelBuild& build, const Task& task, Architecture archit
     if (!diagnostic.advice.empty()) std::cout << "    advice: " << diagnostic.advice << "\n";
   }
   for (const auto* list : {&build.findings, &build.pitfalls}) {
-    for (const Finding& finding : *list) {
-      std::cout << to_string(finding) << "\n";
-      if (!finding.advice.empty()) std::cout << "    advice: " << finding.advice << "\n";
-    }
+    for (const Finding& finding : *list) std::cout << to_string(finding) << "\n";
   }
   if (build.built()) {
     Table table(

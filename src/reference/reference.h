@@ -1,7 +1,7 @@
 #pragma once
-// The right answer: the task's PyTorch text, compiled as TorchScript and run on the CPU. The header knows nothing of torch; libtorch
-// lives in a library of its own (libkernelwright_torch.so) that is loaded when a reference is first needed, so that commands which do
-// not need it start in milliseconds.
+// The right answer: the task's PyTorch text, compiled as TorchScript and run on the CPU. The header knows nothing of
+// torch; libtorch lives in a library of its own (libkernelwright_torch.so) that is loaded when a reference is first
+// needed, so that commands which do not need it start in milliseconds.
 
 #include <memory>
 #include <string>

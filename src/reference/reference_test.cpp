@@ -127,11 +127,14 @@ TEST(Reference, CastsWholeNumbersAndScalarsOfShapeOne) {
 }
 
 TEST(Reference, ErrorsSayWhatIsWrong) {
-  const auto message = [](const std::string& text, const std::string& output = "{dtype: float32, shape: [rows, cols]}") {
+  const auto message = [](const std::string& text,
+                          const std::string& output = "{dtype: float32, shape: [rows, cols]}") {
     const auto answer = run(task_with(text, output));
     return answer.ok() ? "no error" : to_string(answer.error());
   };
-  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
   EXPECT_TRUE(has(message("def reference(x):\n    return torch.no_such(x)"), "no_such"));
   EXPECT_TRUE(has(message("def reference(x:\n    return x"), "does not compile"));
   EXPECT_TRUE(has(message("def other(x):\n    return x"), "no function called reference"));

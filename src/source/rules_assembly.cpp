@@ -99,6 +99,7 @@ class AssemblyRules {
  private:
   void check_statement(std::size_t at) {
     first_ = at;
+    last_ = tokens_.size();
     std::size_t open = at + 1;
     while (open < tokens_.size() && tokens_[open].kind == TokenKind::identifier && open < at + 4) {
       if (tokens_[open].is("goto")) return report("asm-syntax", Severity::error, "asm goto jumps out of the assembly");
@@ -174,7 +175,7 @@ class AssemblyRules {
   const Reading& reading_;
   const Policy& policy_;
   const std::vector<Token>& tokens_;
-  std::size_t first_ = 0;
+  std::size_t first_ = 0;  // tokens of the present statement
   std::size_t last_ = 0;
 };
 

@@ -148,6 +148,12 @@ const ForbiddenName* find_forbidden(std::string_view name) {
   return found == table.end() ? nullptr : found->second;
 }
 
+bool is_error_report(std::string_view name) {
+  static const Names names = {"printf", "fprintf", "puts", "fputs", "putchar", "exit", "abort", "assert",
+                              "cout",   "cerr",    "clog", "endl",  "fflush",  "perror"};
+  return names.contains(name);
+}
+
 bool is_forbidden_in_std(std::string_view name) {
   static const Names names = {"thread",
                               "jthread",

@@ -32,6 +32,9 @@ class NameRules {
       } else if (token.is("import") && behind() != nullptr &&
                  (behind()->is("<") || behind()->kind == TokenKind::string)) {
         report("include", "an import of a header", "include only headers of the allowed list");
+      } else if (reading_.sides[at_] == Side::host && is_error_report(token.text)) {
+        report("host-output", std::string(token.text) + " in host code has no effect: the launcher is read, not run", "",
+               Severity::note);
       } else if (is_qualified_by("std") && is_forbidden_in_std(token.text)) {
         report("host-call", "std::" + std::string(token.text) + " is host library code",
                "the launcher may only compute sizes and launch kernels");
@@ -159,9 +162,8 @@ class NameRules {
                         [](const Token& token) { return token.is("nothrow"); });
   }
 
-  void report(std::string_view rule, std::string message, std::string advice) {
-    Violation violation =
-        violation_at(input_, tokens_[at_], rule, Severity::error, std::move(message), std::move(advice));
+  void report(std::string_view rule, std::string message, std::string advice, Severity severity = Severity::error) {
+    Violation violation = violation_at(input_, tokens_[at_], rule, severity, std::move(message), std::move(advice));
     find_statement(violation);
     input_.add(std::move(violation));
   }

@@ -249,6 +249,7 @@ TEST(Rules, InlinePtx) {
       {in_kernel("asm(\"call vprintf, (%0);\" :: \"l\"(x));"), "asm-call"},
       {in_kernel("asm(\"%0;\" :: \"C\"(text));"), "asm-syntax"},
       {in_kernel("asm(make_text());"), "asm-syntax"},
+      {in_kernel("asm goto(\"bra %l0;\" : : : : out); out:;"), "asm-syntax"},
       {in_kernel("asm(\"mov.u32 %0, %%laneid; // trap\" : \"=r\"(n));"), ""},
       {in_kernel("asm volatile(\"prefetch.global.L2 [%0];\" :: \"l\"(x) : \"memory\");"), ""},
       {in_kernel("asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\" :: \"r\"(n), \"l\"(x));"), ""},

@@ -53,7 +53,8 @@ TEST(Expression, RefusesWhatItDoesNotKnow) {
 
 TEST(Sizes, ReadsAndWritesTheCommandLineForm) {
   EXPECT_EQ(to_string(*parse_sizes("rows=7,cols=129")), "cols=129,rows=7");
-  for (const std::string text : {"", "rows", "rows=", "rows=x", "=7", "rows=7,", "rows=7,rows=8", "ro ws=1", "a=1;b=2"}) {
+  for (const std::string text :
+       {"", "rows", "rows=", "rows=x", "=7", "rows=7,", "rows=7,rows=8", "ro ws=1", "a=1;b=2"}) {
     EXPECT_FALSE(parse_sizes(text).ok()) << text;
   }
 }
@@ -106,7 +107,8 @@ TEST(TaskFile, ErrorsSayWhereAndWhat) {
       {"tier: 2", "tier: 2\ntier: 2", 3, "there twice"},
       {"tier: 2\n", "", 1, "'tier' is missing"},
       {"name: softmax", "name: ../../etc", 1, "letters, digits and _"},
-      {"float32, shape: [rows, cols], values", "float33, shape: [rows, cols], values", 7, "dtype 'float33' is not known"},
+      {"float32, shape: [rows, cols], values", "float33, shape: [rows, cols], values", 7,
+       "dtype 'float33' is not known"},
       {"values: normal", "values: gaussian", 7, "'gaussian' are not known"},
       {"values: normal", "values: {integers: [0, vocab]}", 7, "which is in no shape"},
       {"values: normal", "values: {uniform: [2, 1]}", 7, "lower bound is above"},
@@ -127,7 +129,8 @@ TEST(TaskFile, ErrorsSayWhereAndWhat) {
     const auto task = parse_task(replaced(softmax_yaml, bad.from, bad.to), "t.yaml");
     ASSERT_FALSE(task.ok()) << bad.to;
     EXPECT_NE(task.error().message.find(bad.message), std::string::npos) << to_string(task.error());
-    EXPECT_NEAR(task.error().where.line, bad.line, bad.message == "YAML is not valid" ? 1 : 0) << to_string(task.error());
+    EXPECT_NEAR(task.error().where.line, bad.line, bad.message == "YAML is not valid" ? 1 : 0)
+        << to_string(task.error());
     EXPECT_EQ(task.error().where.file, "t.yaml");
   }
 }
@@ -183,7 +186,8 @@ TEST(InputValues, AreReproducibleAndIndependentOfOtherTensors) {
   EXPECT_FALSE(make_inputs(*task, {{"rows", 0}, {"cols", 1}}, 5).ok());
 }
 
-// Every half and every bfloat16 must survive the way to float and back, and rounding must go to the nearest, ties to even.
+// Every half and every bfloat16 must survive the way to float and back, and rounding must go to the nearest, ties to
+// even.
 TEST(InputValues, HalfConversionsAreExact) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

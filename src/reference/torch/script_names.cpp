@@ -16,7 +16,8 @@ using torch::jit::SourceRange;
 using torch::jit::SugaredValue;
 using SugaredValuePtr = std::shared_ptr<SugaredValue>;
 
-// torch.nn.functional's functions that are Python on top of ATen, with Python's signatures. Only the arguments that a reference needs.
+// torch.nn.functional's functions that are Python on top of ATen, with Python's signatures. Only the arguments that a
+// reference needs.
 constexpr const char* functional_source = R"SCRIPT(
 def _reduced(loss, reduction: str):
     if reduction == 'none':
@@ -113,10 +114,10 @@ SugaredValuePtr builtin(const std::string& name) {
 
 const std::map<std::string, c10::ScalarType>& dtype_constants() {
   static const std::map<std::string, c10::ScalarType> constants = {
-      {"float64", c10::kDouble}, {"double", c10::kDouble},     {"float32", c10::kFloat}, {"float", c10::kFloat},
-      {"float16", c10::kHalf},   {"half", c10::kHalf},         {"bfloat16", c10::kBFloat16}, {"int64", c10::kLong},
-      {"long", c10::kLong},      {"int32", c10::kInt},         {"int", c10::kInt},       {"int16", c10::kShort},
-      {"short", c10::kShort},    {"int8", c10::kChar},         {"uint8", c10::kByte},    {"bool", c10::kBool}};
+      {"float64", c10::kDouble}, {"double", c10::kDouble}, {"float32", c10::kFloat},     {"float", c10::kFloat},
+      {"float16", c10::kHalf},   {"half", c10::kHalf},     {"bfloat16", c10::kBFloat16}, {"int64", c10::kLong},
+      {"long", c10::kLong},      {"int32", c10::kInt},     {"int", c10::kInt},           {"int16", c10::kShort},
+      {"short", c10::kShort},    {"int8", c10::kChar},     {"uint8", c10::kByte},        {"bool", c10::kBool}};
   return constants;
 }
 
@@ -170,8 +171,9 @@ class NeuralModule : public SugaredValue {
   std::string kind() const override { return "torch.nn"; }
   SugaredValuePtr attr(const SourceRange& location, GraphFunction&, const std::string& field) override {
     if (field == "functional") return std::make_shared<FunctionalModule>(unit_);
-    throw std::runtime_error("torch.nn." + field + " is a module class; write the reference with torch.nn.functional (" +
-                             location.str() + ")");
+    throw std::runtime_error("torch.nn." + field +
+                             " is a module class; write the reference with torch.nn.functional (" + location.str() +
+                             ")");
   }
 
  private:

@@ -9,14 +9,22 @@ namespace {
 
 c10::ScalarType torch_type(Dtype dtype) {
   switch (dtype) {
-    case Dtype::float32: return c10::kFloat;
-    case Dtype::float16: return c10::kHalf;
-    case Dtype::bfloat16: return c10::kBFloat16;
-    case Dtype::float64: return c10::kDouble;
-    case Dtype::int32: return c10::kInt;
-    case Dtype::int64: return c10::kLong;
-    case Dtype::int8: return c10::kChar;
-    case Dtype::uint8: return c10::kByte;
+    case Dtype::float32:
+      return c10::kFloat;
+    case Dtype::float16:
+      return c10::kHalf;
+    case Dtype::bfloat16:
+      return c10::kBFloat16;
+    case Dtype::float64:
+      return c10::kDouble;
+    case Dtype::int32:
+      return c10::kInt;
+    case Dtype::int64:
+      return c10::kLong;
+    case Dtype::int8:
+      return c10::kChar;
+    case Dtype::uint8:
+      return c10::kByte;
   }
   KW_CHECK(false);
 }
@@ -45,8 +53,8 @@ std::string without_imports(const std::string& text) {
   return kept;
 }
 
-// New tensors that the text makes (torch.zeros, torch.arange) must be float64 in the truth too. The default dtype is global to the
-// process, hence the lock.
+// New tensors that the text makes (torch.zeros, torch.arange) must be float64 in the truth too. The default dtype is
+// global to the process, hence the lock.
 class DefaultDtype {
  public:
   explicit DefaultDtype(c10::ScalarType type) : lock_(mutex()), before_(c10::get_default_dtype()) {
@@ -80,9 +88,10 @@ class TorchReference : public Reference {
       const c10::IValue answer = unit_->get_function(c10::QualifiedName("reference"))(std::move(stack));
       return outputs(answer, sizes, precision);
     } catch (const std::exception& problem) {
-      return Error{"the reference of '" + task_.name + "' failed at " + to_string(sizes) + ": " +
-                       first_lines(problem.what(), 6),
-                   "", {task_.file, 0, 0}};
+      return Error{
+          "the reference of '" + task_.name + "' failed at " + to_string(sizes) + ": " + first_lines(problem.what(), 6),
+          "",
+          {task_.file, 0, 0}};
     }
   }
 
@@ -95,7 +104,8 @@ class TorchReference : public Reference {
       for (const TensorSpec& input : task_.inputs) known = known || input.name == parameter.name();
       for (const std::string& size : task_.size_names) known = known || size == parameter.name();
       if (!known) {
-        return Error{"the reference's parameter '" + parameter.name() + "' is neither an input nor a size", "",
+        return Error{"the reference's parameter '" + parameter.name() + "' is neither an input nor a size",
+                     "",
                      {task_.file, 0, 0}};
       }
     }
@@ -145,7 +155,8 @@ class TorchReference : public Reference {
     if (parts.size() != task_.outputs.size()) {
       return Error{"the reference of '" + task_.name + "' returns " + std::to_string(parts.size()) +
                        " values, but the task has " + std::to_string(task_.outputs.size()) + " outputs",
-                   "", {task_.file, 0, 0}};
+                   "",
+                   {task_.file, 0, 0}};
     }
     std::vector<OutputTensor> made;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -189,7 +200,8 @@ class LoadedTorch : public TorchLibrary {
       KW_TRY_VOID(made->check_parameters());
       return std::unique_ptr<Reference>(std::move(made));
     } catch (const std::exception& problem) {
-      return Error{"the PyTorch text of '" + task.name + "' does not compile: " + first_lines(problem.what(), 8), "",
+      return Error{"the PyTorch text of '" + task.name + "' does not compile: " + first_lines(problem.what(), 8),
+                   "",
                    {task.file, 0, 0}};
     }
   }
