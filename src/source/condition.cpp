@@ -1,8 +1,8 @@
-// The constant expressions of #if: 64-bit integers, every remaining name is 0.
+#include "source/condition.h"
 
 #include <charconv>
-
-#include "source/macro.h"
+#include <cstdint>
+#include <string>
 
 namespace kw {
 namespace {

@@ -96,7 +96,9 @@ Result<HostValue> convert_to_pointer(const HostValue& value, const HostType* to,
 
 const HostType* promoted(const HostType& type, const TypeTable& types) {
   if (type.kind == TypeKind::enumeration) {
-    return type.enumeration->scoped ? nullptr : promoted(*type.enumeration->underlying, types);
+    if (type.enumeration->scoped) return nullptr;
+    // Without a type of its own an enum becomes int, whatever gcc stores it in.
+    return type.enumeration->fixed ? promoted(*type.enumeration->underlying, types) : types.int_type();
   }
   if (!is_integer(type)) return type.plain;
   return integer_bits(type) < 32 ? types.int_type() : type.plain;

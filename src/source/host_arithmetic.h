@@ -30,8 +30,4 @@ Result<HostValue> apply_binary(std::string_view op, const HostValue& a, const Ho
 // Integer promotion: what `+x` has.
 const HostType* promoted(const HostType& type, const TypeTable& types);
 
-// A number or a character constant as the lexer found it.
-Result<HostValue> read_number(std::string_view text, const TypeTable& types);
-Result<HostValue> read_character(std::string_view text, const TypeTable& types);
-
 }  // namespace kw

@@ -232,6 +232,7 @@ class HostInterpreter {
   Result<void> check_range(const HostValue& pointer, std::uint64_t bytes, bool written, TokenIndex token);
   Result<std::shared_ptr<const FunctionValue>> kernel_of(const HostValue& value, TokenIndex token);
   HostValue success() const { return make_integer(types_.error_type(), 0); }
+  Scratch* find_scratch(int buffer);
   Result<void> check_alive(const DevicePointer& pointer, TokenIndex token);
   Result<void> add_step(LaunchStep step, TokenIndex token);
 
@@ -261,6 +262,7 @@ class HostInterpreter {
   std::uint64_t scratch_bytes_ = 0;
   std::int64_t steps_left_;
   std::int64_t array_elements_left_;
+  std::uintptr_t stack_base_ = 0;  // the stack grows down from here
   int depth_ = 0;
   int call_depth_ = 0;
 };
@@ -273,7 +275,7 @@ class StepGuard {
     if (--interpreter_.steps_left_ < 0) {
       error =
           interpreter_.fail("the launcher does not end within its budget of steps", token, "make its loops shorter");
-    } else if (interpreter_.depth_ > max_depth) {
+    } else if (interpreter_.depth_ > max_depth || stack_used() > max_stack_bytes) {
       error = interpreter_.fail("the launcher recurses too deeply", token);
     }
   }
@@ -284,7 +286,14 @@ class StepGuard {
   std::optional<Error> error;
 
  private:
+  // Levels differ in how much of the stack they use, and sanitizers multiply it; both bounds keep it within 8 MiB.
   static constexpr int max_depth = 450;
+  static constexpr std::uintptr_t max_stack_bytes = 4u << 20;
+
+  std::uintptr_t stack_used() const {
+    return interpreter_.stack_base_ - reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  }
+
   HostInterpreter& interpreter_;
 };
 

@@ -1,10 +1,8 @@
-// Numbers and characters as they are written in the source.
+#include "source/host_literal.h"
 
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-
-#include "source/host_arithmetic.h"
 
 namespace kw {
 namespace {

@@ -72,7 +72,7 @@ HostParser::HostParser(HostProgram& program) : program_(program), store_(program
   program.tokens = split_closing_angles(program.source.tokens);
   const std::vector<Token>& tokens = program.tokens;
   end_ = tokens.size();
-  work_left_ = 64 * end_ + 4096;
+  work_left_ = 16 * end_ + 20'000;
   partner_.assign(end_, static_cast<std::uint32_t>(end_));
   is_name_.resize(end_);
   std::vector<std::size_t> open;

@@ -166,14 +166,12 @@ enum class StmtKind : std::uint8_t {
   enum_,
   alias,
   static_assert_,
-  unsupported,
 };
 
 struct Stmt {
   StmtKind kind = StmtKind::empty;
   bool is_constexpr = false;  // `if constexpr`
   TokenIndex token = 0;
-  std::string_view text;                // of `unsupported`: what it is
   const Expr* value = nullptr;          // expression, condition, returned value, case label
   const Expr* step = nullptr;           // of for
   const Stmt* initial = nullptr;        // of for, if and switch
@@ -218,7 +216,6 @@ struct FunctionSyntax {
   const Stmt* body = nullptr;  // null for device code
   std::optional<Error> body_error;
   TokenIndex token = 0;  // of the name
-  TokenIndex first_token = 0, end_token = 0;
 };
 
 struct StructSyntax {
@@ -317,6 +314,13 @@ struct HostProgram {
 
 // The parser recurses no deeper than this.
 inline constexpr int max_syntax_depth = 160;
+// And keeps no more expressions than this.
+inline constexpr std::size_t max_syntax_nodes = 300'000;
+// Bounds on what is searched linearly.
+inline constexpr std::size_t max_members = 500;  // of a struct
+inline constexpr std::size_t max_template_parameters = 64;
+inline constexpr std::size_t max_overloads = 64;
+inline constexpr std::size_t max_using_declarations = 100;
 
 // A type as it was written: "const float*", "Pair<T, 4>&".
 std::string print(const TypeSyntax& type);

@@ -67,6 +67,7 @@ struct EnumType {
   std::string name;
   const EnumSyntax* syntax = nullptr;  // null for built-in ones
   bool scoped = false;
+  bool fixed = false;  // `enum E : unsigned`
   const HostType* underlying = nullptr;
 };
 

@@ -107,6 +107,7 @@ Result<const FunctionSyntax*> HostInterpreter::choose_overload(const FunctionVal
                                                                const std::vector<CallArgument>& arguments, bool kernel,
                                                                TokenIndex token, BoundArguments* bindings) {
   const std::string what = kernel ? "kernel `" : "function `";
+  if (function.candidates.size() > max_overloads) return fail("`" + function.name + "` has too many overloads", token);
   std::vector<const FunctionSyntax*> fitting;
   for (const FunctionSyntax* candidate : function.candidates) {
     if (candidate->is_specialisation) continue;
@@ -284,6 +285,7 @@ Result<HostValue> HostInterpreter::call_closure(const Closure& closure, std::vec
   ++call_depth_;
   Result<HostValue> result = within(closure.bindings, closure.scope, [&]() -> Result<HostValue> {
     frame().self = closure.self;
+    steps_left_ -= static_cast<std::int64_t>(closure.captured.size() + closure.types.size()) / 8;
     frame().scopes.back().variables = closure.captured;
     frame().scopes.back().types = closure.types;
     open_scope();

@@ -22,9 +22,17 @@ Result<bool> HostInterpreter::is_default_stream(const HostValue& value, TokenInd
   return known->is_default;
 }
 
+// Scratch buffers stand behind the launcher's own, in the order of their allocation.
+HostInterpreter::Scratch* HostInterpreter::find_scratch(int buffer) {
+  const auto index =
+      static_cast<std::int64_t>(buffer) - static_cast<std::int64_t>(plan_.buffers.size() - scratch_.size());
+  return buffer < 0 || index < 0 ? nullptr : &scratch_[static_cast<std::size_t>(index)];
+}
+
 Result<void> HostInterpreter::check_alive(const DevicePointer& pointer, TokenIndex token) {
-  for (const Scratch& scratch : scratch_) {
-    if (scratch.buffer == pointer.buffer && scratch.freed) {
+  if (const Scratch* found = find_scratch(pointer.buffer)) {
+    const Scratch& scratch = *found;
+    if (scratch.freed) {
       return fail("scratch memory `" + plan_.buffers[static_cast<std::size_t>(scratch.buffer)].name +
                       "` is used after it was freed",
                   token);
@@ -201,6 +209,8 @@ Result<void> HostInterpreter::launch(const KernelInstance& kernel, const LaunchS
   step.cooperative = shape.cooperative;
   step.default_stream = shape.default_stream;
   step.where = program_.position_of(token);
+  constexpr std::size_t max_parameter_bytes = 32764;  // since CUDA 12.1, on sm_70 and later
+  std::size_t bytes = 0;
   const std::vector<ParameterSyntax>& parameters = kernel.function->parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     HostValue value;
@@ -214,6 +224,13 @@ Result<void> HostInterpreter::launch(const KernelInstance& kernel, const LaunchS
       KW_TRY(value, within(kernel.bindings, kernel.function->scope, [&] { return evaluate_set(initial); }));
     }
     KW_TRY(KernelArgument argument, kernel_argument(kernel, parameters[i], value, token));
+    const auto* raw = std::get_if<std::string>(&argument.value);
+    bytes += raw == nullptr ? 8 : raw->size();
+    if (bytes > max_parameter_bytes) {
+      return fail("the arguments of `" + kernel.name + "` are larger than the " + std::to_string(max_parameter_bytes) +
+                      " bytes that a kernel can take",
+                  token, "pass a pointer to device memory");
+    }
     step.arguments.push_back(std::move(argument));
   }
   return add_step(std::move(step), token);

@@ -58,8 +58,8 @@ Result<HostValue> HostInterpreter::runtime_free(const std::vector<HostValue>& ar
   if (!arguments[0].is_device_pointer()) return fail("something is freed that is not device memory", token);
   const DevicePointer pointer = arguments[0].device_pointer();
   if (pointer.buffer == DevicePointer::null_buffer) return success();
-  for (Scratch& scratch : scratch_) {
-    if (scratch.buffer != pointer.buffer) continue;
+  if (Scratch* found = find_scratch(pointer.buffer)) {
+    Scratch& scratch = *found;
     const std::string& name = plan_.buffers[static_cast<std::size_t>(scratch.buffer)].name;
     if (scratch.freed) return fail("scratch memory `" + name + "` is freed twice", token);
     if (pointer.offset_bytes != 0)

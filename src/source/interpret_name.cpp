@@ -101,6 +101,9 @@ Result<HostValue*> HostInterpreter::new_cell(const HostType* type, TokenIndex to
 }
 
 Result<HostValue*> HostInterpreter::declare(std::string_view name, const HostType* type, TokenIndex token) {
+  std::size_t visible = 0;  // names are searched linearly
+  for (const Scope& scope : frame().scopes) visible += scope.variables.size();
+  if (visible >= 512) return fail("too many variables are visible here", token);
   KW_TRY(HostValue * cell, new_cell(type, token));
   frame().scopes.back().variables.emplace_back(name, cell);
   frame().scopes.back().owned.push_back(cell);
@@ -243,8 +246,9 @@ Result<HostValue> HostInterpreter::enumerator_value(const EnumSyntax& enumeratio
           if (!value.is_integer_value()) return fail("an enumerator must be a whole number", expr->token);
           next = value.integer();
         }
-        KW_TRY(HostValue * cell, declare(name, types_.int_type(), enumeration.token));
+        KW_TRY(HostValue * cell, new_cell(types_.int_type(), enumeration.token));
         cell->data = next;
+        frame().scopes.back().variables.emplace_back(name, cell);
         computed.push_back(next);
         next = static_cast<std::int64_t>(static_cast<std::uint64_t>(next) + 1);
       }

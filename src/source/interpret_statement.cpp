@@ -69,10 +69,8 @@ Result<HostInterpreter::Flow> HostInterpreter::execute_kind(const Stmt& statemen
       if (!holds) return fail("a static_assert fails", statement.token);
       return Flow::next;
     }
-    case StmtKind::unsupported:
-      break;
   }
-  return unknown("the statement " + std::string(statement.text), statement.token);
+  return unknown("this statement", statement.token);
 }
 
 Result<HostInterpreter::Flow> HostInterpreter::execute_block(const Stmt& block) {

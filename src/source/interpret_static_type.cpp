@@ -1,6 +1,7 @@
 // The type of an expression without its value: for sizeof, decltype, and the branch of ?: that is not taken.
 
 #include "source/host_interpreter.h"
+#include "source/host_literal.h"
 
 namespace kw {
 

@@ -107,6 +107,8 @@ void HostInterpreter::deduce(const TypeSyntax& pattern, const HostType* actual, 
 Result<BoundArguments> HostInterpreter::bind_template(const FunctionSyntax& function,
                                                       const BoundArguments* explicit_arguments,
                                                       const std::vector<CallArgument>& arguments, TokenIndex token) {
+  const StepGuard guard(*this, token);
+  if (guard.error) return *guard.error;
   const BoundArguments none;
   const BoundArguments& given = explicit_arguments != nullptr ? *explicit_arguments : none;
   if (given.size() > function.generic.parameters.size()) {

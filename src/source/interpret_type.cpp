@@ -133,6 +133,7 @@ Result<const HostType*> HostInterpreter::enum_type(const EnumSyntax& enumeration
     KW_TRY(const HostType* underlying, resolve(*enumeration.underlying));
     if (!is_integer(*underlying)) return fail("an enum's type must be a whole number", enumeration.token);
     type.underlying = underlying->plain;
+    type.fixed = true;
   } else if (!enumeration.scoped) {
     for (const auto& [name, value] : enumeration.enumerators) {
       if (value != nullptr && value->kind == ExprKind::unary && value->text == "-") {
@@ -162,6 +163,7 @@ Result<const HostType*> HostInterpreter::struct_type(const std::vector<const Str
     KW_TRY(const BoundArguments given, evaluate_arguments(arguments));
     KW_TRY(bindings, bind_parameters_of(chosen->generic, given, chosen->name, token));
     name += "<" + print_arguments(bindings) + ">";
+    if (name.size() > 4096) return fail("the name of a type grows too long", token);
     for (const StructSyntax* candidate : candidates) {
       if (!candidate->is_specialisation) continue;
       if (!candidate->generic.parameters.empty()) return unknown("a partial specialisation", candidate->token);

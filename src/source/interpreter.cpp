@@ -63,6 +63,7 @@ Error HostInterpreter::at(Error error, TokenIndex token) const {
 }
 
 Result<LaunchPlan> HostInterpreter::run() {
+  stack_base_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const FunctionSyntax* launcher = nullptr;
   for (const FunctionSyntax* function : program_.functions) {
     if (function->name == "launch" && function->scope.empty() && function->has_body && !function->is_global) {

@@ -137,6 +137,24 @@ TEST(InterpreterRefusal, Budgets) {
   const auto constants = plan_text("template <int N> struct S { static constexpr int v = S<N + 1>::v; };\n" +
                                    row_signature + " { int a = S<0>::v; }");
   ASSERT_FALSE(constants.ok());
+  for (const char* code : {"template <int N = f<>()> int f() { return N; }", "int f(int n = f()) { return n; }",
+                           "struct S { int a; S(int n) : a(S(n + 1).a) {} }; int f() { return S(1).a; }",
+                           "template <int N> struct A { A<N + 1> x; }; int f() { A<0> a; return 1; }"}) {
+    const auto endless = plan_text(std::string(code) + "\n" + row_signature + " { f(); }");
+    ASSERT_FALSE(endless.ok()) << code;
+  }
+  const auto growing = plan_text(
+      "template <class A, class B> struct P {}; template <class A, int N> struct G { static constexpr int v = G<P<A, "
+      "A>, N - 1>::v; };\n" +
+      row_signature + " { int a = G<int, 60>::v; }");
+  ASSERT_FALSE(growing.ok());
+  EXPECT_THAT(growing.error().message, HasSubstr("too long"));
+  const auto copies = plan_text("struct S { int a[30000]; };\n" + row_signature + " { S a{}; for (;;) { S b = a; } }");
+  ASSERT_FALSE(copies.ok());
+  const auto arguments = plan_text("struct S { int a[30000]; }; __global__ void s(S) {}\n" + row_signature +
+                                   " { S a{}; s<<<1, 1>>>(a); }");
+  ASSERT_FALSE(arguments.ok());
+  EXPECT_THAT(arguments.error().message, HasSubstr("bytes that a kernel can take"));
   const auto circle =
       plan_text("extern const int b; const int a = b + 1; const int b = a + 1;\n" + row_signature + " { int c = a; }");
   ASSERT_FALSE(circle.ok());

@@ -108,6 +108,7 @@ Result<Macro> read_macro(std::span<const Token> tokens, std::string_view file) {
     ++at;
     while (at < tokens.size() && !tokens[at].is(")")) {
       if (macro.variadic) return fail("nothing may follow `...` in a macro's parameters", tokens[at]);
+      if (macro.parameters.size() >= 256) return fail("a macro has too many parameters", tokens[at]);
       if (tokens[at].is("...")) {
         macro.variadic = true;
         macro.parameters.push_back("__VA_ARGS__");
@@ -313,7 +314,8 @@ Result<std::vector<MacroExpander::PlainToken>> MacroExpander::substitute(const M
       if (quoted >= arguments.size()) {
         return Error{"`#` in a macro must be followed by a parameter", "", position_of(body[i], file_)};
       }
-      result.push_back({stringise(arguments[quoted], invocation)});
+      KW_TRY(Token text, stringise(arguments[quoted], invocation));
+      result.push_back({text});
       result.back().token.space_before = body[i].space_before;
       ++i;
     } else if (is_paste(body[i])) {
@@ -372,7 +374,16 @@ Result<std::vector<MacroExpander::PlainToken>> MacroExpander::substitute(const M
   return result;
 }
 
+// Texts are charged like tokens: nested # doubles every backslash, so forty of them would fill the memory.
+bool MacroExpander::charge_text(std::size_t bytes) {
+  const std::size_t work = bytes / 16;
+  if (work > work_left_) return false;
+  work_left_ -= work;
+  return true;
+}
+
 Result<Token> MacroExpander::paste(const Token& left, const Token& right, const Token& invocation) {
+  if (!charge_text(left.text.size() + right.text.size())) return too_much(invocation);
   const std::string_view text = keep(std::string(left.text) + std::string(right.text));
   const TokenStream stream = lex(text, file_);
   if (stream.tokens.size() != 1 || stream.tokens[0].kind == TokenKind::directive || stream.spliced != nullptr) {
@@ -392,7 +403,7 @@ Result<Token> MacroExpander::paste(const Token& left, const Token& right, const 
   return token;
 }
 
-Token MacroExpander::stringise(const std::vector<PlainToken>& argument, const Token& invocation) {
+Result<Token> MacroExpander::stringise(const std::vector<PlainToken>& argument, const Token& invocation) {
   std::string text = "\"";
   for (std::size_t i = 0; i < argument.size(); ++i) {
     const Token& token = argument[i].token;
@@ -403,6 +414,7 @@ Token MacroExpander::stringise(const std::vector<PlainToken>& argument, const To
       text += c;
     }
   }
+  if (!charge_text(text.size())) return too_much(invocation);
   Token result = invocation;
   result.kind = TokenKind::string;
   result.text = keep(text + "\"");

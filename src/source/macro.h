@@ -1,5 +1,5 @@
 #pragma once
-// Macro definitions, their expansion, and the constant expressions of #if.
+// Macro definitions and their expansion.
 
 #include <cstdint>
 #include <deque>
@@ -80,7 +80,8 @@ class MacroExpander {
   Result<std::vector<PlainToken>> substitute(const Macro& macro, const Arguments& arguments, const Token& invocation,
                                              int depth);
   Result<Token> paste(const Token& left, const Token& right, const Token& invocation);
-  Token stringise(const std::vector<PlainToken>& argument, const Token& invocation);
+  bool charge_text(std::size_t bytes);
+  Result<Token> stringise(const std::vector<PlainToken>& argument, const Token& invocation);
   std::optional<Token> expand_special(const Token& token);
   std::string_view keep(std::string text);
   Error too_much(const Token& token) const;
@@ -93,8 +94,5 @@ class MacroExpander {
   int counter_ = 0;
   Reader main_;
 };
-
-// The value of an #if line whose macros are expanded and whose `defined` are decided.
-Result<bool> evaluate_condition(std::span<const Token> tokens, const Token& directive, std::string_view file);
 
 }  // namespace kw

@@ -13,6 +13,7 @@ std::string join(std::string_view scope, std::string_view name) {
 NameIndex::NameIndex(const HostProgram& program) : program_(program) {
   for (const FunctionSyntax* function : program.functions) {
     std::vector<const FunctionSyntax*>& known = names_[join(function->scope, function->name)].functions;
+    if (known.size() > max_overloads) continue;  // the interpreter refuses to choose among so many
     // A definition takes the place of its earlier declaration, so that calls find a body.
     bool replaced = false;
     for (const FunctionSyntax*& other : known) {

@@ -79,9 +79,9 @@ std::size_t HostParser::skip_angles(std::size_t open) const {
     if (text == "(" || text == "[" || text == "{") i = matching_close(i);
     if (text == "<") ++depth;
     if (text == ">" && --depth == 0) return i + 1;
-    if (text == ";") break;
+    if (text == ";") return i;
   }
-  return open + 1;
+  return end_;  // looking again from the next `<` would take quadratic time
 }
 
 void HostParser::outline_function(Outline& result, std::size_t bracket) const {
@@ -90,7 +90,7 @@ void HostParser::outline_function(Outline& result, std::size_t bracket) const {
   std::size_t name = bracket - 1;
   if (tokens[name].is(">")) {  // a specialisation: f<float>(
     int depth = 0;
-    while (name > at_) {
+    for (int looked = 0; name > at_ && looked < 1000; ++looked) {
       if (tokens[name].is(">")) ++depth;
       if (tokens[name].is("<") && --depth == 0) break;
       --name;
@@ -251,6 +251,9 @@ void HostParser::read_declaration(const Outline& outline, bool extern_c) {
 
 void HostParser::parse_using() {
   advance();
+  if (program_.used_namespaces.size() + program_.used_names.size() >= max_using_declarations) {
+    return fail("the file has too many using-declarations");
+  }
   if (take("namespace")) {
     const Name name = parse_name();
     if (!failed_) program_.used_namespaces.push_back(print(name));

@@ -62,6 +62,7 @@ Expr* HostParser::make(ExprKind kind, TokenIndex token, std::vector<const Expr*>
   for (const Expr* child : children) expr.depth = std::max<std::uint16_t>(expr.depth, child->depth + 1);
   expr.children = std::move(children);
   if (expr.depth > max_expression_depth) fail("an expression is too long");
+  if (store_.expressions.size() > max_syntax_nodes) fail("the host code is too long");
   return &expr;
 }
 

@@ -144,6 +144,9 @@ StructSyntax* HostParser::parse_struct(const TemplateSyntax& generic) {
       break;
     }
     parse_member(structure);
+    if (structure.fields.size() + structure.constants.size() + structure.functions.size() > max_members) {
+      fail("a struct has too many members");
+    }
   }
   names_.close(false);
   expect("}");

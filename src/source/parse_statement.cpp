@@ -106,19 +106,8 @@ const Stmt* HostParser::parse_statement() {
     expect(";");
     return check;
   }
-  if (is("using") && is("namespace", 1)) {
-    Stmt* none = make(StmtKind::empty, at);
-    advance();
-    advance();
-    const Name name = parse_name();
-    program_.used_namespaces.push_back(print(name));
-    expect(";");
-    return none;
-  }
-  if (is("using") && !is("=", 2)) {  // using std::min;
-    advance();
-    const Name name = parse_name();
-    if (!failed_) program_.used_names.emplace_back(std::string(name.parts.back().name), print(name));
+  if (is("using") && !is("=", 2)) {  // using namespace a; using std::min;
+    parse_using();
     expect(";");
     return make(StmtKind::empty, at);
   }

@@ -326,6 +326,7 @@ TemplateSyntax HostParser::parse_template_head() {
                                                                      : NameKind::type);
     }
     generic.parameters.push_back(parameter);
+    if (generic.parameters.size() > max_template_parameters) fail("a template has too many parameters");
     if (!take(",")) break;
   }
   angle_depth_ = outer;

@@ -1,5 +1,6 @@
 #include "source/preprocess.h"
 
+#include "source/condition.h"
 #include "source/macro.h"
 
 namespace kw {

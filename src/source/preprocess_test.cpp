@@ -118,6 +118,10 @@ TEST(Preprocess, BombsAreErrors) {
   std::string call = "1";
   for (int i = 0; i < 40; ++i) call = "F(" + call + ")";
   EXPECT_THAT(expand(nested + call), HasSubstr("too many tokens"));
+  // Each # doubles the backslashes of the one inside it.
+  std::string quoted = "\"\"";
+  for (int i = 0; i < 26; ++i) quoted = "S(" + quoted + ")";
+  EXPECT_THAT(expand("#define T(x) #x\n#define S(x) T(x)\n" + quoted), HasSubstr("too many tokens"));
   std::string deep;
   for (int i = 0; i < 5000; ++i) deep += "F(";
   EXPECT_THAT(expand(nested + deep), HasSubstr("error"));

@@ -171,6 +171,7 @@ Risk assess_risk(std::string_view text, std::string_view file, const Policy& pol
                    [](const Finding& a, const Finding& b) { return points_of(a) > points_of(b); });
   std::unordered_set<std::string> counted;
   for (const Finding& finding : findings) {
+    if (finding.severity == Severity::note) continue;
     if (counted.insert(finding.rule).second) {
       risk.reasons.push_back({finding.rule + ": " + finding.message, points_of(finding), finding.where});
     }

@@ -10,7 +10,7 @@
 // | host-state               | 0.25   | the same in the launcher                                               |
 // | asm-placement            | 0.15   | results can depend on where a block runs                               |
 // | asm-cache                | 0.15   | loads with a cache policy                                              |
-// | other warnings           | 0.05   | each rule, once                                                        |
+// | other warnings           | 0.05   | each rule, once; notes count nothing                                   |
 // | constant table           | 0.20   | more than 1,000 numbers in one brace list can be precomputed answers    |
 // | hard-coded size          | 0.10   | a size compared with == to a number of 16 or more                      |
 // | unlaunched kernel        | 0.10   | a __global__ function that nothing else mentions can be a decoy         |

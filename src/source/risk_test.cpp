@@ -59,6 +59,24 @@ TEST(Risk, PointsAreTheDocumentedOnes) {
   }
 }
 
+TEST(Risk, ErrorReportsInTheLauncherAreHarmless) {
+  const std::string text = R"(
+#include <cstdio>
+#include <iostream>
+__global__ void fill(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 1.0f; }
+void check(cudaError_t error) {
+  if (error != cudaSuccess) { fprintf(stderr, "%s\n", cudaGetErrorString(error)); exit(1); }
+}
+extern "C" void launch(float* y, int n, cudaStream_t stream) {
+  fill<<<1, 256, 0, stream>>>(y, n);
+  check(cudaGetLastError());
+})";
+  EXPECT_FALSE(has_error(check_rules(text, "k.cu")));
+  EXPECT_EQ(assess_risk(text, "k.cu").score, 0);
+  const std::string in_device = R"(__global__ void k() { printf("x"); })";
+  EXPECT_TRUE(has_error(check_rules(in_device, "k.cu")));
+}
+
 TEST(Risk, NaiveKernelsHaveNone) {
   for (const auto& folder : std::filesystem::directory_iterator(KW_SOURCE_ROOT "/tasks")) {
     const auto text = read_file(folder.path() / "naive.cu");

@@ -43,6 +43,8 @@ class DeclarationFinder {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       const Token& token = tokens_[i];
       if (!scopes_.empty() && scopes_.back().kind == Scope::function) {
+        // A device lambda or a local class with device members: what follows may run on the device.
+        if (token.is("__device__") || token.is("__global__")) scopes_.back().side = Side::device;
         reading_.sides[i] = scopes_.back().side;
         if (i == scopes_.back().end) leave(i);
         continue;

@@ -144,8 +144,8 @@ std::vector<std::string> default_allowed_headers() {
           "cstdint", "cstdio", "cstdlib", "cstring", "functional", "initializer_list", "limits", "new", "numbers",
           "numeric", "ratio", "tuple", "type_traits", "utility",
           // for host code, which is read and never compiled; the device compiler sees them empty
-          "exception", "iomanip", "ios", "iostream", "istream", "iterator", "map", "memory", "optional", "ostream", "set",
-          "sstream", "stdexcept", "string", "string_view", "unordered_map", "unordered_set", "vector",
+          "exception", "iomanip", "ios", "iostream", "istream", "iterator", "map", "memory", "optional", "ostream",
+          "set", "sstream", "stdexcept", "string", "string_view", "unordered_map", "unordered_set", "vector",
           // and their C names
           "assert.h", "float.h", "inttypes.h", "limits.h", "math.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
           "string.h"};

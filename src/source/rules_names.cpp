@@ -33,8 +33,8 @@ class NameRules {
                  (behind()->is("<") || behind()->kind == TokenKind::string)) {
         report("include", "an import of a header", "include only headers of the allowed list");
       } else if (reading_.sides[at_] == Side::host && is_error_report(token.text)) {
-        report("host-output", std::string(token.text) + " in host code has no effect: the launcher is read, not run", "",
-               Severity::note);
+        report("host-output", std::string(token.text) + " in host code has no effect: the launcher is read, not run",
+               "leave it for your own builds, or remove it", Severity::note);
       } else if (is_qualified_by("std") && is_forbidden_in_std(token.text)) {
         report("host-call", "std::" + std::string(token.text) + " is host library code",
                "the launcher may only compute sizes and launch kernels");
@@ -164,7 +164,7 @@ class NameRules {
 
   void report(std::string_view rule, std::string message, std::string advice, Severity severity = Severity::error) {
     Violation violation = violation_at(input_, tokens_[at_], rule, severity, std::move(message), std::move(advice));
-    find_statement(violation);
+    if (severity == Severity::error) find_statement(violation);
     input_.add(std::move(violation));
   }
 

@@ -25,7 +25,8 @@ const ForbiddenName* find_forbidden(std::string_view name);
 
 bool is_forbidden_in_std(std::string_view name);
 
-// What error-checking macros around CUDA calls use: `fprintf(stderr, ...); exit(1);`. Harmless in host code, which is never run.
+// What error-checking macros around CUDA calls use: `fprintf(stderr, ...); exit(1);`. Harmless in host code, which is
+// never run.
 bool is_error_report(std::string_view name);
 
 // Of the CUDA runtime: what the launcher may call, and names that are no functions.

@@ -130,6 +130,8 @@ TEST(Rules, DeviceLibraryCalls) {
       {"#if 0\n#define LOG(...)\n#else\n#define LOG printf\n#endif\n" + in_kernel("LOG(\"x\");"), "device-printf"},
       {"#ifdef DEBUG\n#define printf(...)\n#endif\n" + in_kernel("printf(\"x\");"), "device-printf"},
       {in_kernel("std::printf(\"x\");"), "device-printf"},
+      {in_launcher("auto f = [=] __device__() { printf(\"x\"); };"), "device-printf"},
+      {in_launcher("struct S { __device__ void f() { printf(\"x\"); } };"), "device-printf"},
       {in_kernel("float* p = (float*)malloc(4);"), "device-malloc"},
       {in_kernel("float* p = new float[n];"), "device-malloc"},
       {in_kernel("float* p = new (std::nothrow) float[n];"), "device-malloc"},

@@ -102,7 +102,9 @@ class Cleaner {
       const bool line_return = bytes == "\r";
       if (line_return && i < written.size() && written[i] == '\n') continue;
       if (!c.valid || is_hidden(c.code_point) || line_return) {
-        out_ += quoted ? '.' : ' ';
+        // A name stays one name: a space could turn its rest into something else, such as the R of a raw string.
+        const bool byte_order_mark = token.offset == 0 && i == c.bytes && c.code_point == 0xFEFF;
+        out_ += quoted ? '.' : byte_order_mark ? ' ' : '_';
       } else if (quoted && bytes == "?" && out_.ends_with('?')) {
         out_ += '.';  // no trigraphs
       } else {

@@ -2,7 +2,8 @@
 // A kernel file made safe to show to a model or a person, and to hand on to a compiler.
 //
 // 1. Characters: NUL, control, bidirectional, zero-width and other invisible characters and bytes that are not UTF-8
-//    are removed from comments and become `.` in strings and a space elsewhere. Line ends become a plain new line.
+//    are removed from comments and become `.` in strings, `_` in names and a space elsewhere. Line ends become a plain
+//    new line.
 // 2. Comments become one space: they mean nothing to the compiler, and to a model they can be instructions. Their line
 //    ends stay.
 // 3. What the rules forbid is left out where the rest still makes sense without it, with the comment

@@ -37,11 +37,13 @@ TEST(Sanitise, CommentsGoAndLinesStay) {
 
 TEST(Sanitise, HiddenCharactersGo) {
   const std::vector<Case> cases = {
-      {"int a\xE2\x80\xAE;", "int a ;"},
+      {"int a\xE2\x80\xAE;", "int a_;"},
       {"// \xE2\x80\xAE\nint a;", "\nint a;"},
       {"const char* s = \"a\xE2\x80\x8B\xFF\x01z\";", "const char* s = \"a...z\";"},
       {std::string("int\0a;", 6), "int a;"},
       {"\xEF\xBB\xBFint a;", " int a;"},
+      {"\xE1R\"(\";", "_R\"(\";"},
+      {"pri\xE2\x80\x8Bntf", "pri_ntf"},
       {"?\?=define A", "? ?=define A"},
       {"%:define A", "% :define A"},
       {"const char* s = \"grün\";", "const char* s = \"grün\";"},

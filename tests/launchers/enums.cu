@@ -8,5 +8,7 @@ extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_
   Layout layout = Layout::column;
   by_enum<kFast, Layout::row><<<rows, 32, 0, stream>>>(x, y, mode, layout);
   if (layout == Layout::column && mode != kFast)
+    by_enum<kFaster, Layout::row><<<rows, 32, 0, stream>>>(x, y, (kSlow - 1) / 2 + (mode > -1), layout);
+  if (rows)
     by_enum<kFaster, Layout::column><<<rows, 32 + mode, 0, stream>>>(x, y, static_cast<int>(layout), Layout(0));
 }
