@@ -1,0 +1,160 @@
+#include "emulate/device_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace kw {
+namespace {
+
+constexpr std::size_t host_padding_bytes = 64;  // vector loads may look behind the end
+constexpr std::uint64_t address_limit = std::uint64_t{1} << 47;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+}  // namespace
+
+Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right) {
+  if (allocations_.size() >= limits_.allocations)
+    return Error{
+        fmt::format("more than {} device allocations", limits_.allocations), "Allocate scratch memory once.", {}};
+  // Offsets within an allocation are 32-bit numbers in the interpreter.
+  if (bytes > limits_.total_bytes || live_bytes_ + bytes > limits_.total_bytes || bytes > 0xffff0000u)
+    return Error{fmt::format("{} of {} bytes does not fit into the emulated device's {} bytes", name, bytes,
+                             limits_.total_bytes),
+                 "Use smaller sizes for the emulator.",
+                 {}};
+  auto allocation = std::make_unique<Allocation>();
+  allocation->name = std::move(name);
+  allocation->base = base;
+  allocation->bytes = static_cast<std::uint32_t>(bytes);
+  allocation->right = right;
+  allocation->data = std::make_unique<std::byte[]>(bytes + host_padding_bytes);
+  allocation->defined = std::make_unique<std::byte[]>(bytes + host_padding_bytes);
+  std::memset(allocation->data.get(), 0xff, bytes);
+  allocation->index = static_cast<int>(allocations_.size());
+  live_bytes_ += bytes;
+  by_address_.insert(
+      std::upper_bound(by_address_.begin(), by_address_.end(), base,
+                       [](std::uint64_t address, const Allocation* other) { return address < other->base; }),
+      allocation.get());
+  allocations_.push_back(std::move(allocation));
+  return {};
+}
+
+Result<std::uint64_t> DeviceMemory::allocate(std::uint64_t bytes, std::string name, MemoryAccessRight right) {
+  std::uint64_t base = next_address_;
+  KW_TRY_VOID(insert(base, bytes, std::move(name), right));
+  next_address_ = round_up(base + bytes + red_zone_bytes, alignment_bytes);
+  return base;
+}
+
+Result<void> DeviceMemory::map(std::uint64_t address, std::uint64_t bytes, std::string name, MemoryAccessRight right) {
+  KW_CHECK(address < address_limit && bytes < address_limit);
+  for (const Allocation* other : by_address_) {
+    if (address < other->base + other->bytes + red_zone_bytes && other->base < address + bytes + red_zone_bytes)
+      return Error{fmt::format("{} would overlap {}", name, other->name), "", {}};
+  }
+  return insert(address, bytes, std::move(name), right);
+}
+
+Result<void> DeviceMemory::free(std::uint64_t address) {
+  Allocation* allocation = find(address);
+  if (allocation == nullptr || allocation->base != address)
+    return Error{fmt::format("0x{:x} is not the start of an allocation", address),
+                 "Free each pointer once, as it was allocated.",
+                 {}};
+  // The range stays reserved, so that a later use can be named.
+  allocation->freed = true;
+  allocation->data.reset();
+  allocation->defined.reset();
+  live_bytes_ -= allocation->bytes;
+  return {};
+}
+
+Result<Allocation*> DeviceMemory::range(std::uint64_t address, std::uint64_t bytes) const {
+  auto* allocation = const_cast<Allocation*>(find(address));
+  if (allocation == nullptr || !allocation->holds(address, bytes))
+    return Error{fmt::format("0x{:x} .. +{} is not inside one allocation", address, bytes), "", {}};
+  return allocation;
+}
+
+Result<void> DeviceMemory::write(std::uint64_t address, std::string_view bytes) {
+  if (bytes.empty()) return {};
+  KW_TRY(Allocation * allocation, range(address, bytes.size()));
+  std::uint64_t offset = address - allocation->base;
+  std::memcpy(allocation->data.get() + offset, bytes.data(), bytes.size());
+  std::memset(allocation->defined.get() + offset, 1, bytes.size());
+  if (bytes.size() == allocation->bytes) allocation->fully_defined = true;
+  return {};
+}
+
+Result<void> DeviceMemory::fill(std::uint64_t address, std::uint8_t value, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  KW_TRY(Allocation * allocation, range(address, bytes));
+  std::uint64_t offset = address - allocation->base;
+  std::memset(allocation->data.get() + offset, value, bytes);
+  std::memset(allocation->defined.get() + offset, 1, bytes);
+  return {};
+}
+
+Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  KW_TRY(Allocation * to, range(target, bytes));
+  KW_TRY(Allocation * from, range(source, bytes));
+  std::memmove(to->data.get() + (target - to->base), from->data.get() + (source - from->base), bytes);
+  std::memmove(to->defined.get() + (target - to->base), from->defined.get() + (source - from->base), bytes);
+  to->fully_defined = false;
+  return {};
+}
+
+Result<std::string> DeviceMemory::read(std::uint64_t address, std::uint64_t bytes) const {
+  if (bytes == 0) return std::string();
+  KW_TRY(const Allocation* allocation, range(address, bytes));
+  return std::string(reinterpret_cast<const char*>(allocation->data.get()) + (address - allocation->base), bytes);
+}
+
+Result<UndefinedBytes> DeviceMemory::undefined(std::uint64_t address, std::uint64_t bytes) const {
+  UndefinedBytes result;
+  if (bytes == 0) return result;
+  KW_TRY(const Allocation* allocation, range(address, bytes));
+  if (allocation->fully_defined) return result;
+  const std::byte* defined = allocation->defined.get() + (address - allocation->base);
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    if (defined[i] != std::byte{0}) continue;
+    if (result.count++ == 0) result.first_offset = i;
+  }
+  if (result.count > 0) result.line = allocation->undefined_store_line;
+  return result;
+}
+
+const Allocation* DeviceMemory::find(std::uint64_t address) const {
+  auto after = std::upper_bound(by_address_.begin(), by_address_.end(), address,
+                                [](std::uint64_t wanted, const Allocation* other) { return wanted < other->base; });
+  if (after == by_address_.begin()) return nullptr;
+  const Allocation* allocation = *std::prev(after);
+  return !allocation->freed && address - allocation->base < allocation->bytes ? allocation : nullptr;
+}
+
+Allocation* DeviceMemory::find(std::uint64_t address) {
+  return const_cast<Allocation*>(static_cast<const DeviceMemory*>(this)->find(address));
+}
+
+const Allocation* DeviceMemory::nearest(std::uint64_t address) const {
+  const Allocation* best = nullptr;
+  std::uint64_t best_distance = std::uint64_t{1} << 32;
+  for (const Allocation* allocation : by_address_) {
+    std::uint64_t end = allocation->base + allocation->bytes;
+    std::uint64_t distance = address < allocation->base ? allocation->base - address
+                             : address >= end           ? address - end
+                                                        : 0;
+    if (distance < best_distance) {
+      best = allocation;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace kw

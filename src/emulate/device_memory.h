@@ -1,0 +1,89 @@
+#pragma once
+// The memory of the emulated device: a virtual address space, never host pointers. Allocations are 256-byte aligned
+// with unmapped red zones between them, so that an overrun hits nothing instead of a neighbour. Each byte has a shadow
+// byte that says whether it was ever written.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw {
+
+struct MemoryLimits {
+  std::uint64_t total_bytes = std::uint64_t{2} << 30;
+  std::uint32_t allocations = 4096;
+};
+
+enum class MemoryAccessRight : std::uint8_t { read_only, read_write };
+
+struct Allocation {
+  std::string name;  // "input x", "output y", "scratch", "__constant__ table"
+  std::uint64_t base = 0;
+  std::uint32_t bytes = 0;
+  MemoryAccessRight right = MemoryAccessRight::read_write;
+  bool freed = false;
+  bool fully_defined = false;              // every byte was written from the host: `defined` need not be looked at
+  std::unique_ptr<std::byte[]> data;       // with some bytes of padding behind
+  std::unique_ptr<std::byte[]> defined;    // 0: never written; 1: written
+  std::uint32_t undefined_store_line = 0;  // the first store of an undefined value, if there was one
+  int index = 0;
+
+  bool holds(std::uint64_t address, std::uint64_t size) const {
+    return address >= base && address - base <= bytes && size <= bytes - (address - base);
+  }
+};
+
+// Bytes of an allocation that no thread has given a defined value.
+struct UndefinedBytes {
+  std::uint64_t count = 0;
+  std::uint64_t first_offset = 0;
+  std::uint32_t line = 0;  // of a store of an undefined value; 0: the bytes were never stored to
+};
+
+class DeviceMemory {
+ public:
+  static constexpr std::uint64_t first_address = std::uint64_t{0x10} << 32;
+  static constexpr std::uint64_t alignment_bytes = 256;
+  static constexpr std::uint64_t red_zone_bytes = 64 << 10;
+
+  explicit DeviceMemory(MemoryLimits limits = {}) : limits_(limits) {}
+
+  // The content is 0xff (a NaN in every floating-point type) and undefined until written.
+  Result<std::uint64_t> allocate(std::uint64_t bytes, std::string name, MemoryAccessRight right);
+  // For a module's variables, whose addresses are fixed when it is decoded; the range must be free.
+  Result<void> map(std::uint64_t address, std::uint64_t bytes, std::string name, MemoryAccessRight right);
+  Result<void> free(std::uint64_t address);
+
+  // From the host. Writing defines the bytes, also of read-only memory.
+  Result<void> write(std::uint64_t address, std::string_view bytes);
+  Result<void> fill(std::uint64_t address, std::uint8_t value, std::uint64_t bytes);
+  Result<void> copy(std::uint64_t target, std::uint64_t source, std::uint64_t bytes);
+  Result<std::string> read(std::uint64_t address, std::uint64_t bytes) const;
+  Result<UndefinedBytes> undefined(std::uint64_t address, std::uint64_t bytes) const;
+
+  Allocation* find(std::uint64_t address);
+  const Allocation* find(std::uint64_t address) const;
+  // For messages: the allocation whose end or start is nearest, within the red zone; freed ones too.
+  const Allocation* nearest(std::uint64_t address) const;
+
+  const std::vector<std::unique_ptr<Allocation>>& allocations() const { return allocations_; }
+  // Which module's variables are mapped; 0: none.
+  std::uint64_t module_id = 0;
+
+ private:
+  Result<void> insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right);
+  Result<Allocation*> range(std::uint64_t address, std::uint64_t bytes) const;
+
+  MemoryLimits limits_;
+  std::vector<std::unique_ptr<Allocation>> allocations_;  // in order of `index`
+  std::vector<Allocation*> by_address_;
+  std::uint64_t next_address_ = first_address;
+  std::uint64_t live_bytes_ = 0;
+};
+
+}  // namespace kw

@@ -1,0 +1,106 @@
+// cp.async. The global data is read when the copy is issued; it lands in shared memory when its thread waits for the
+// group. Between the two the shared memory may not be touched by anybody, so that the write is recorded for the race
+// check at both ends.
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulate/async_copy.h"
+#include "emulate/memory_view.h"
+#include "emulate/operations.h"
+
+namespace kw {
+namespace {
+
+constexpr std::size_t pending_limit = 4096;  // of a warp; older ones are finished early
+
+void land(Warp& warp, const PendingCopy& copy) {
+  for (LaneMask left = copy.lanes; left != 0; left &= left - 1) {
+    int lane = __builtin_ctz(left);
+    write_lane(warp, *copy.instruction, PtxSpace::shared, copy.target[static_cast<std::size_t>(lane)], lane, copy.bytes,
+               copy.data[static_cast<std::size_t>(lane)].data(), ((copy.undefined >> lane) & 1) != 0);
+  }
+}
+
+}  // namespace
+
+void run_copy_async(Warp& warp, const Instruction& in, LaneMask active) {
+  const FunctionCode& function = *warp.frame->function;
+  const MemoryAccess& global = function.memory[in.detail];
+  const MemoryAccess& shared = function.memory[in.detail + 1];
+  LaneMask unknown = (warp.undefined_of(in.source[0]) | warp.undefined_of(in.source[1])) & active;
+  if (unknown != 0)
+    report_undefined(warp, FindingKind::uninitialised_address, in, unknown, "the address of an asynchronous copy");
+  std::uint64_t from[warp_lanes];
+  addresses_of(warp, in, global, from);
+  LaneMask skip = 0;
+  if (in.predicate_in != no_predicate) {
+    skip = warp.predicates[in.predicate_in];
+    if (in.predicate_in_negated) skip = ~skip;
+  }
+  PendingCopy copy;
+  copy.group = warp.open_group;
+  copy.bytes = static_cast<std::uint8_t>(in.extra);
+  copy.instruction = &in;
+  for (LaneMask left = active; left != 0; left &= left - 1) {
+    int lane = __builtin_ctz(left);
+    auto at = static_cast<std::size_t>(lane);
+    std::uint64_t to = shared.wide_base ? warp.u64(in.source[1], lane) : warp.u32(in.source[1], lane);
+    to = static_cast<std::uint32_t>(to + in.target);
+    MemoryView view;
+    std::uint32_t offset = 0;
+    if (!resolve_lane(warp, in, PtxSpace::shared, to, lane, in.extra, AccessKind::write, view, offset)) continue;
+    std::uint32_t extent =
+        in.source[2] != no_slot ? std::min<std::uint32_t>(warp.u32(in.source[2], lane), in.extra) : in.extra;
+    if (((skip >> lane) & 1) != 0) extent = 0;
+    // Parts of 4 bytes, because fewer may be wanted than would be aligned.
+    bool ok = true;
+    for (std::uint32_t done = 0; done < extent && ok;) {
+      std::uint32_t part = extent == in.extra ? in.extra : std::min<std::uint32_t>(4, extent - done);
+      while ((part & (part - 1)) != 0) --part;
+      bool undefined = false;
+      ok = read_lane(warp, in, PtxSpace::global, from[lane] + done, lane, part, copy.data[at].data() + done, undefined);
+      if (undefined) copy.undefined |= 1u << lane;
+      done += part;
+    }
+    if (!ok) continue;
+    race_access(warp, in, view, lane, offset, in.extra, AccessKind::write, false);
+    copy.lanes |= 1u << lane;
+    copy.target[at] = static_cast<std::uint32_t>(to);
+  }
+  if (copy.lanes == 0) return;
+  if (warp.copies.size() >= pending_limit) {
+    land(warp, warp.copies.front());
+    warp.copies.erase(warp.copies.begin());
+  }
+  warp.copies.push_back(copy);
+}
+
+void run_copy_commit(Warp& warp, const Instruction&, LaneMask) { ++warp.open_group; }
+
+void run_copy_wait(Warp& warp, const Instruction& in, LaneMask active) {
+  // Groups are counted for the warp: lanes that diverge between commits are not told apart.
+  std::uint32_t finished = warp.open_group;
+  if (in.immediate >= 0) finished -= static_cast<std::uint32_t>(std::min<std::int64_t>(in.immediate, finished));
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < warp.copies.size(); ++i) {
+    PendingCopy& copy = warp.copies[i];
+    bool due = in.immediate < 0 || copy.group < finished;
+    if (due) {
+      PendingCopy arriving = copy;
+      arriving.lanes &= active;
+      land(warp, arriving);
+      copy.lanes &= ~active;
+    }
+    if (copy.lanes == 0) continue;
+    if (kept != i) warp.copies[kept] = copy;
+    ++kept;
+  }
+  warp.copies.resize(kept);
+}
+
+void finish_copies(Warp& warp) {
+  warp.copies.clear();  // nobody can see them any more
+}
+
+}  // namespace kw

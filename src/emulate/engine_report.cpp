@@ -1,0 +1,55 @@
+// Writing findings: where, who, what, in one sentence.
+
+#include <fmt/format.h>
+
+#include "emulate/warp.h"
+
+namespace kw {
+
+const InstructionOrigin& origin_of(const Warp& warp, const Instruction& in) {
+  return warp.worker->launch->program->origins[in.origin];
+}
+
+std::array<std::uint32_t, 3> thread_index(const Warp& warp, int lane) {
+  const auto& shape = warp.worker->launch->arguments.block;
+  std::uint32_t linear = warp.first_thread + static_cast<std::uint32_t>(lane);
+  return {linear % shape[0], linear / shape[0] % shape[1], linear / shape[0] / shape[1]};
+}
+
+std::string thread_text(const Warp& warp, int lane) {
+  auto thread = thread_index(warp, lane);
+  const auto& block = warp.block->index;
+  return fmt::format("block ({},{},{}) thread ({},{},{})", block[0], block[1], block[2], thread[0], thread[1],
+                     thread[2]);
+}
+
+void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
+            const std::string& message) {
+  Worker& worker = *warp.worker;
+  const InstructionOrigin& origin = origin_of(warp, in);
+  bool fresh = worker.log.admit(kind, origin.where);
+  if (worker.log.occurrences() > worker.launch->limits.faulting_instructions && worker.stop == StopReason::none)
+    worker.stop = StopReason::too_many_faults;
+  if (!fresh) return;
+  EmulatorFinding finding;
+  finding.kind = kind;
+  finding.line = origin.where.line;
+  finding.column = origin.where.column;
+  finding.ptx_line = origin.where.ptx_line;
+  finding.kernel = worker.launch->program->kernel;
+  finding.block = warp.block->index;
+  finding.thread = thread_index(warp, lane);
+  finding.address = address;
+  finding.message = message;
+  finding.advice = advice_for(kind);
+  worker.log.add(std::move(finding));
+}
+
+void report_undefined(Warp& warp, FindingKind kind, const Instruction& in, LaneMask lanes, const char* what) {
+  int lane = __builtin_ctz(lanes);
+  report(warp, kind, in, lane, 0,
+         fmt::format("{}: {} depends on a value that was never written ({})", thread_text(warp, lane), what,
+                     origin_of(warp, in).form));
+}
+
+}  // namespace kw

@@ -1,0 +1,344 @@
+#include "emulate/launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "emulate/warp.h"
+
+namespace kw {
+namespace {
+
+constexpr std::int64_t spinning_slice =
+    40'000;  // warp instructions of a block, before it is suspected to wait for another one
+constexpr std::int64_t atomic_slice = 4'000'000;  // without volatile loads waiting is unlikely
+constexpr std::int64_t unlimited_slice = std::int64_t{1} << 60;
+constexpr std::size_t resident_limit = 256;  // blocks under way at once
+constexpr std::uint64_t grid_limit = std::uint64_t{1} << 31;
+constexpr std::uint32_t block_limit = 1024;
+
+// What cudaLaunchKernel or the driver would refuse.
+std::string launch_problem(const Program& program, const LaunchArguments& arguments, const RunLimits& limits) {
+  const auto& grid = arguments.grid;
+  const auto& block = arguments.block;
+  for (int i = 0; i < 3; ++i)
+    if (grid[i] == 0 || block[i] == 0)
+      return fmt::format("grid ({},{},{}) and block ({},{},{}) must not have a zero", grid[0], grid[1], grid[2],
+                         block[0], block[1], block[2]);
+  if (grid[1] > 65535 || grid[2] > 65535 || grid[0] > 0x7fffffffu)
+    return fmt::format("grid ({},{},{}) is too large", grid[0], grid[1], grid[2]);
+  std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
+  if (block[0] > block_limit || block[1] > block_limit || block[2] > 64 || threads > block_limit)
+    return fmt::format("a block of {} x {} x {} threads is over the limit of {}", block[0], block[1], block[2],
+                       block_limit);
+  std::uint64_t most = 1, exactly = 1;
+  bool limited = program.max_threads[0] != 0, required = program.required_threads[0] != 0;
+  for (int i = 0; i < 3; ++i) {
+    most *= std::max<std::uint32_t>(program.max_threads[i], 1);
+    exactly *= std::max<std::uint32_t>(program.required_threads[i], 1);
+  }
+  if (limited && threads > most)
+    return fmt::format("the kernel's __launch_bounds__ allow {} threads a block, {} are launched", most, threads);
+  if (required && threads != exactly)
+    return fmt::format("the kernel requires {} threads a block, {} are launched", exactly, threads);
+  std::uint64_t shared = std::uint64_t{program.static_shared_bytes} + arguments.dynamic_shared_bytes;
+  if (shared > limits.shared_bytes)
+    return fmt::format("{} bytes of shared memory are over the limit of {} bytes a block", shared, limits.shared_bytes);
+  if (std::uint64_t{grid[0]} * grid[1] * grid[2] > grid_limit)
+    return "more than 2^31 blocks are too many for the emulator";
+  return "";
+}
+
+Result<std::vector<std::byte>> parameter_block(const Program& program, const LaunchArguments& arguments) {
+  if (arguments.parameters.size() != program.parameters.size())
+    return Error{fmt::format("{} has {} parameters, {} were given", program.kernel, program.parameters.size(),
+                             arguments.parameters.size()),
+                 "",
+                 {}};
+  std::vector<std::byte> bytes(program.parameter_bytes + 64);
+  for (std::size_t i = 0; i < arguments.parameters.size(); ++i) {
+    const PtxVariable& parameter = program.parameters[i];
+    std::uint64_t wanted =
+        parameter.bytes != 0 ? parameter.bytes : static_cast<std::uint64_t>(bytes_of(parameter.type));
+    if (arguments.parameters[i].size() != wanted)
+      return Error{fmt::format("parameter {} of {} has {} bytes, {} were given", i, program.kernel, wanted,
+                               arguments.parameters[i].size()),
+                   "",
+                   {}};
+    std::memcpy(bytes.data() + program.parameter_offsets[i], arguments.parameters[i].data(), wanted);
+  }
+  return bytes;
+}
+
+std::unique_ptr<Worker> make_worker(LaunchState& launch) {
+  auto worker = std::make_unique<Worker>();
+  worker->launch = &launch;
+  VectorUnit unit = best_vector_unit();
+  worker->find_shape = shape_function(unit);
+  worker->race_read = race_read_function(unit);
+  worker->race_write = race_write_function(unit);
+  worker->caches.assign(launch.program->inline_caches + 1, {});
+  worker->counts.assign(launch.program->origins.size(), {});
+  worker->races.resize(launch.memory->allocations().size());
+  worker->log = FindingLog(launch.limits.findings);
+  worker->remaining = launch.limits.warp_instructions;
+  worker->race_time = 2;
+  worker->launch_time = 2 << race_time_shift;
+  return worker;
+}
+
+std::vector<std::uint64_t> block_order(const LaunchState& launch) {
+  const auto& grid = launch.arguments.grid;
+  std::uint64_t count = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  std::vector<std::uint64_t> order;
+  if (!launch.options.only_blocks.empty()) {
+    for (std::uint64_t block : launch.options.only_blocks)
+      if (block < count) order.push_back(block);
+    return order;
+  }
+  // An endless grid ends by the instruction budget: each block needs at least one instruction.
+  count = std::min<std::uint64_t>(
+      count, static_cast<std::uint64_t>(std::max<std::int64_t>(launch.limits.warp_instructions, 1)));
+  order.resize(count);
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  if (launch.options.block_order_seed != 0) {
+    Random random(launch.options.block_order_seed, 1);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(i) - 1))]);
+  }
+  return order;
+}
+
+// One block after the other. Where a block seems to wait for another one, it is put aside and the next begins.
+void run_sequentially(Worker& worker, const std::vector<std::uint64_t>& order) {
+  LaunchState& launch = *worker.launch;
+  std::int64_t slice = launch.program->spins            ? spinning_slice
+                       : launch.program->global_atomics ? atomic_slice
+                                                        : unlimited_slice;
+  if (order.size() == 1) slice = unlimited_slice;
+  std::vector<std::unique_ptr<Block>> waiting;
+  std::unique_ptr<Block> fresh;
+  std::size_t next = 0, turn = 0;
+  while ((next < order.size() || !waiting.empty()) && worker.stop == StopReason::none) {
+    Block* block = nullptr;
+    // In turns: one of those put aside, then a new one.
+    bool begin =
+        next < order.size() && (waiting.empty() || (waiting.size() < resident_limit && turn >= waiting.size()));
+    if (begin) {
+      if (fresh == nullptr) fresh = make_block(worker);
+      block = fresh.get();
+      worker.resident.push_back(block);
+      worker.current = block;
+      begin_block(*block, order[next++]);
+      turn = 0;
+    } else {
+      if (turn >= waiting.size()) turn = 0;
+      block = waiting[turn].get();
+      worker.current = block;
+      // What other blocks did meanwhile counts as ordered: time alone cannot tell whose it was.
+      order_block(*block);
+    }
+    bool finished = run_block(*block, slice);
+    if (finished) {
+      std::erase(worker.resident, block);
+      if (!begin) {
+        fresh = std::move(waiting[turn]);
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(turn));
+      }
+      continue;
+    }
+    if (begin) {
+      waiting.push_back(std::move(fresh));
+      launch.interleaved = true;
+      turn = waiting.size();
+    } else {
+      ++turn;
+    }
+  }
+}
+
+// The state that a run changes, so that it can be run again.
+struct Snapshot {
+  struct Copy {
+    Allocation* allocation;
+    std::vector<std::byte> data, defined;
+    bool fully_defined;
+    std::uint32_t undefined_store_line;
+  };
+  std::vector<Copy> copies;
+
+  explicit Snapshot(DeviceMemory& memory) {
+    for (const auto& allocation : memory.allocations()) {
+      if (allocation->freed || allocation->right == MemoryAccessRight::read_only) continue;
+      const std::byte* data = allocation->data.get();
+      const std::byte* defined = allocation->defined.get();
+      copies.push_back({allocation.get(),
+                        {data, data + allocation->bytes},
+                        {defined, defined + allocation->bytes},
+                        allocation->fully_defined,
+                        allocation->undefined_store_line});
+    }
+  }
+  void restore() const {
+    for (const Copy& copy : copies) {
+      std::copy(copy.data.begin(), copy.data.end(), copy.allocation->data.get());
+      std::copy(copy.defined.begin(), copy.defined.end(), copy.allocation->defined.get());
+      copy.allocation->fully_defined = copy.fully_defined;
+      copy.allocation->undefined_store_line = copy.undefined_store_line;
+    }
+  }
+};
+
+// Has one worker's block written what another's has touched?
+bool workers_race(std::vector<std::unique_ptr<Worker>>& workers) {
+  for (std::size_t a = 0; a < workers.size(); ++a) {
+    for (std::size_t b = a + 1; b < workers.size(); ++b) {
+      for (std::size_t i = 0; i < workers[a]->races.size(); ++i) {
+        RaceGranules& first = workers[a]->races[i];
+        RaceGranules& second = workers[b]->races[i];
+        if (first.empty() || second.empty()) continue;
+        int shift = std::min(first.shift, second.shift);
+        first.refine(shift);
+        second.refine(shift);
+        std::size_t count = std::min(first.writers.size(), second.writers.size());
+        int conflict = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+          bool written = first.writers[k] != 0 && (second.writers[k] | second.readers[k]) != 0;
+          written |= second.writers[k] != 0 && (first.writers[k] | first.readers[k]) != 0;
+          conflict |= written ? 1 : 0;
+        }
+        if (conflict != 0) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Blocks spread over host threads. Empty when anything was found or might have been missed: then the memory is as
+// before and the blocks run one after the other, so that the result never depends on the number of threads.
+std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const std::vector<std::uint64_t>& order) {
+  Snapshot snapshot(*launch.memory);
+  auto count = static_cast<std::size_t>(
+      std::min<std::uint64_t>(static_cast<std::uint64_t>(launch.options.threads), order.size()));
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < count; ++i) workers.push_back(make_worker(launch));
+  for (std::size_t i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      std::vector<std::uint64_t> mine(order.begin() + static_cast<std::ptrdiff_t>(order.size() * i / count),
+                                      order.begin() + static_cast<std::ptrdiff_t>(order.size() * (i + 1) / count));
+      run_sequentially(*workers[i], mine);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::int64_t used = 0;
+  bool clean = true;
+  for (const auto& worker : workers) {
+    clean &= worker->stop == StopReason::none && worker->log.empty();
+    used += launch.limits.warp_instructions - worker->remaining;
+  }
+  if (clean && used <= launch.limits.warp_instructions && !workers_race(workers)) return workers;
+  snapshot.restore();
+  launch.interleaved = false;
+  return {};
+}
+
+bool is_fault(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::out_of_bounds:
+    case FindingKind::misaligned:
+    case FindingKind::null_pointer:
+    case FindingKind::use_after_free:
+    case FindingKind::input_overwritten:
+    case FindingKind::stack_overflow:
+    case FindingKind::trap:
+      return true;
+    default:
+      return false;
+  }
+}
+
+RunStatus status_of(const Worker& worker) {
+  if (worker.stop == StopReason::unsupported) return RunStatus::unsupported;
+  bool fault = false, synchronization = false, race = false, uninitialised = false, rejected = false;
+  for (const EmulatorFinding& finding : worker.log.findings()) {
+    FindingKind kind = finding.kind;
+    fault |= is_fault(kind);
+    synchronization |= kind == FindingKind::barrier_divergence || kind == FindingKind::barrier_deadlock ||
+                       kind == FindingKind::warp_sync_divergence || kind == FindingKind::warp_sync_mask;
+    race |= kind == FindingKind::shared_race || kind == FindingKind::global_race;
+    uninitialised |= kind == FindingKind::uninitialised_address || kind == FindingKind::uninitialised_branch;
+    rejected |= kind == FindingKind::device_call;
+  }
+  if (rejected) return RunStatus::rejected;
+  if (fault) return RunStatus::fault;
+  if (synchronization) return RunStatus::synchronization;
+  if (race) return RunStatus::race;
+  if (uninitialised) return RunStatus::uninitialised;
+  if (worker.stop == StopReason::budget) return RunStatus::timeout;
+  return RunStatus::ok;
+}
+
+void add_statistics(const Worker& worker, RunStatistics& statistics) {
+  statistics.counts.resize(worker.counts.size());
+  for (std::size_t i = 0; i < worker.counts.size(); ++i) {
+    statistics.counts[i].warps += worker.counts[i].warps;
+    statistics.counts[i].lanes += worker.counts[i].lanes;
+    statistics.warp_instructions += worker.counts[i].warps;
+    statistics.thread_instructions += worker.counts[i].lanes;
+  }
+}
+
+}  // namespace
+
+Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const LaunchArguments& arguments,
+                             const RunLimits& limits, const RunOptions& options) {
+  RunResult result;
+  if (std::string problem = launch_problem(program, arguments, limits); !problem.empty()) {
+    EmulatorFinding finding;
+    finding.kind = FindingKind::launch_error;
+    finding.kernel = program.kernel;
+    finding.message = problem;
+    result.status = RunStatus::launch_error;
+    result.findings.push_back(std::move(finding));
+    return result;
+  }
+  LaunchState launch;
+  KW_TRY(launch.parameters, parameter_block(program, arguments));
+  launch.program = &program;
+  launch.memory = &memory;
+  launch.arguments = arguments;
+  launch.limits = limits;
+  launch.options = options;
+  launch.threads = arguments.block[0] * arguments.block[1] * arguments.block[2];
+  launch.warps = (launch.threads + warp_lanes - 1) / warp_lanes;
+  launch.shared_bytes =
+      program.shared_window_bytes + (program.uses_dynamic_shared ? arguments.dynamic_shared_bytes : 0);
+
+  if (arguments.cooperative) {
+    if (memory.find(grid_workspace_address) == nullptr)
+      KW_TRY_VOID(
+          memory.map(grid_workspace_address, grid_workspace_bytes, "grid workspace", MemoryAccessRight::read_write));
+    KW_TRY_VOID(memory.fill(grid_workspace_address, 0, grid_workspace_bytes));
+  }
+  std::vector<std::uint64_t> order = block_order(launch);
+  bool independent = !program.global_atomics && !program.spins;
+  std::vector<std::unique_ptr<Worker>> workers;
+  if (options.threads > 1 && independent && order.size() > 1) workers = run_in_parallel(launch, order);
+  if (workers.empty()) {
+    workers.push_back(make_worker(launch));
+    run_sequentially(*workers[0], order);
+  }
+  result.status = status_of(*workers[0]);
+  result.findings = workers[0]->log.findings();
+  result.unsupported = workers[0]->unsupported;
+  for (const auto& worker : workers) add_statistics(*worker, result.statistics);
+  result.statistics.blocks = order.size();
+  return result;
+}
+
+}  // namespace kw

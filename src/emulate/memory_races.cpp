@@ -1,0 +1,134 @@
+#include "emulate/memory_races.h"
+
+#include <cstring>
+
+#include "emulate/lane_bits.h"
+
+namespace kw {
+namespace {
+
+RaceMoment moment_for(const Warp& warp, const MemoryView& view) {
+  RaceMoment moment = warp.moment;
+  if (view.shared) moment.launch_start = moment.block_start;
+  return moment;
+}
+
+void prepare_granules(const MemoryView& view, const MemoryAccess& access) {
+  int wanted = access.element_bytes * access.elements >= 4 ? 2 : access.element_bytes * access.elements == 2 ? 1 : 0;
+  if (wanted < view.races->shift) view.races->refine(wanted);
+}
+
+}  // namespace
+
+void race_load(Warp& warp, const Instruction& in, const MemoryAccess& access, const MemoryView& view,
+               const AccessShape& shape, LaneMask active) {
+  prepare_granules(view, access);
+  warp.touched_memory = true;
+  RaceMoment moment = moment_for(warp, view);
+  RaceGranules& races = *view.races;
+  auto bytes = static_cast<std::uint32_t>(access.element_bytes * access.elements);
+  int per_lane = static_cast<int>(bytes >> races.shift);
+  int first = __builtin_ctz(active);
+  if (shape.run && is_run(active)) {
+    std::uint32_t granule = shape.offset[first] >> races.shift;
+    if (!warp.worker->race_read(races.writers.data() + granule, races.readers.data() + granule,
+                                __builtin_popcount(active), per_lane, first, moment))
+      return;
+  } else {
+    // Lanes that read the same word as their neighbour (a broadcast) are one entry with `many`.
+    LaneMask conflicts = 0;
+    LaneMask heads = active == all_lanes ? shape.heads : active;
+    const RaceEntry recent = view.shared ? moment.barrier : moment.launch_start;  // older entries cannot conflict
+    while (heads != 0) {
+      int lane = __builtin_ctz(heads);
+      heads &= heads - 1;
+      // Up to the next head.
+      LaneMask same = 1u << lane;
+      if (active == all_lanes) same = (heads != 0 ? (heads & -heads) - 1 : all_lanes) & ~((1u << lane) - 1);
+      std::uint32_t offset = shape.offset[lane];
+      RaceEntry self = moment.warp | lane;
+      bool several = (same & (same - 1)) != 0;
+      RaceEntry* writers = races.writers.data() + (offset >> races.shift);
+      RaceEntry* readers = races.readers.data() + (offset >> races.shift);
+      for (int k = 0; k < per_lane; ++k) {
+        RaceEntry writer = writers[k];
+        if (writer >= recent) {
+          bool conflict = race_conflict(writer, self, moment);
+          if (several) conflict |= race_conflict(writer, moment.warp | (31 - __builtin_clz(same)), moment);
+          if (conflict) conflicts |= same;
+        }
+        RaceEntry next = race_reader_after(readers[k], self, moment);
+        if (several && (next & (race_thread_bits & ~race_lane_bits)) == moment.warp)
+          next = (next & ~race_lane_bits) | race_many;
+        readers[k] = next;
+      }
+    }
+    if (conflicts == 0) return;
+    active = conflicts;
+  }
+  for_lanes(active,
+            [&](int lane) { race_access(warp, in, view, lane, shape.offset[lane], bytes, AccessKind::read, false); });
+}
+
+namespace {
+
+std::uint64_t register_value(Warp& warp, const MemoryAccess& access, int k, int lane) {
+  return access.register_bytes[k] == 8 ? warp.u64(access.parts[k], lane) : warp.u32(access.parts[k], lane);
+}
+
+// Do all lanes that write to this lane's place, and the memory itself, agree?
+bool stores_same_value(Warp& warp, const MemoryAccess& access, const MemoryView& view, const AccessShape& shape,
+                       LaneMask active, int lane) {
+  bool shared_place = false, agree = true;
+  for_lanes(active, [&](int other) {
+    if (other == lane || shape.offset[other] != shape.offset[lane]) return;
+    shared_place = true;
+    for (int k = 0; k < access.elements; ++k)
+      agree &= register_value(warp, access, k, other) == register_value(warp, access, k, lane);
+  });
+  if (shared_place) return agree;
+  for (int k = 0; k < access.elements; ++k) {
+    std::uint64_t value = register_value(warp, access, k, lane);
+    agree &= std::memcmp(&value, view.data + shape.offset[lane] + static_cast<std::size_t>(k) * access.element_bytes,
+                         access.element_bytes) == 0;
+  }
+  return agree;
+}
+
+}  // namespace
+
+void race_store(Warp& warp, const Instruction& in, const MemoryAccess& access, const MemoryView& view,
+                const AccessShape& shape, LaneMask active) {
+  prepare_granules(view, access);
+  warp.touched_memory = true;
+  RaceMoment moment = moment_for(warp, view);
+  RaceGranules& races = *view.races;
+  auto bytes = static_cast<std::uint32_t>(access.element_bytes * access.elements);
+  int first = __builtin_ctz(active);
+  if (!access.synchronizing && shape.run && is_run(active)) {
+    std::uint32_t granule = shape.offset[first] >> races.shift;
+    if (!warp.worker->race_write(races.writers.data() + granule, races.readers.data() + granule,
+                                 __builtin_popcount(active), static_cast<int>(bytes >> races.shift), first, moment))
+      return;
+  }
+  for_lanes(active, [&](int lane) {
+    std::uint32_t offset = shape.offset[lane];
+    if (access.synchronizing) {
+      for (std::uint32_t granule = offset >> races.shift; granule <= (offset + bytes - 1) >> races.shift; ++granule)
+        races.writers[granule] = moment.now | moment.warp | lane | race_flag;
+      return;
+    }
+    RaceEntry self = moment.warp | lane;
+    bool conflict = false;
+    for (std::uint32_t granule = offset >> races.shift; granule <= (offset + bytes - 1) >> races.shift; ++granule) {
+      conflict |= race_conflict(races.writers[granule], self, moment) ||
+                  race_reader_conflict(races.readers[granule], self, moment);
+      if (!conflict) races.writers[granule] = moment.now | self;
+    }
+    if (conflict)
+      race_access(warp, in, view, lane, offset, bytes, AccessKind::write,
+                  stores_same_value(warp, access, view, shape, active, lane));
+  });
+}
+
+}  // namespace kw

@@ -1,0 +1,198 @@
+#include "emulate/memory_view.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace kw {
+namespace {
+
+constexpr std::uint64_t null_page_bytes = 64 << 10;
+
+const char* verb(AccessKind kind) {
+  return kind == AccessKind::read ? "reads" : kind == AccessKind::write ? "writes" : "updates";
+}
+
+std::string shared_place(const Warp& warp, std::uint32_t offset) {
+  const LaunchState& launch = *warp.worker->launch;
+  const SharedVariable* best = nullptr;
+  for (const SharedVariable& variable : launch.program->shared)
+    if (variable.offset <= offset && (best == nullptr || variable.offset >= best->offset)) best = &variable;
+  if (best == nullptr) return fmt::format("shared memory at {}", offset);
+  std::uint32_t bytes = best->dynamic ? launch.arguments.dynamic_shared_bytes : best->bytes;
+  std::uint32_t within = offset - best->offset;
+  if (within >= bytes)
+    return fmt::format("shared memory {} bytes behind the end of {} ({} bytes{})", within - bytes, best->name, bytes,
+                       best->dynamic ? ", as launched" : "");
+  return fmt::format("shared memory {} + {}", best->name, within);
+}
+
+std::string thread_of_entry(const Warp& warp, RaceEntry entry) {
+  if (entry < warp.moment.block_start) return "another block";
+  std::uint32_t other_warp = static_cast<std::uint32_t>(entry >> 6) & 31;
+  if ((entry & race_many) != 0) return fmt::format("several threads of warp {}", other_warp);
+  return fmt::format("thread {} of the block", other_warp * warp_lanes + (static_cast<std::uint32_t>(entry) & 31));
+}
+
+}  // namespace
+
+MemoryView view_of(Warp& warp, Allocation& allocation) {
+  MemoryView view;
+  view.data = allocation.data.get();
+  view.base = allocation.base;
+  view.bytes = allocation.bytes;
+  view.allocation = &allocation;
+  view.writable = allocation.right == MemoryAccessRight::read_write;
+  if (!allocation.fully_defined) view.defined = allocation.defined.get();
+  if (view.writable) {
+    Worker& worker = *warp.worker;
+    auto index = static_cast<std::size_t>(allocation.index);
+    if (index >= worker.races.size()) worker.races.resize(worker.launch->memory->allocations().size());
+    view.races = &worker.races[index];
+    if (view.races->empty()) view.races->reset(allocation.bytes);
+  }
+  return view;
+}
+
+MemoryView view_of_shared(Warp& warp) {
+  Block& block = *warp.block;
+  MemoryView view;
+  view.data = block.shared_data.data();
+  view.defined = block.shared_defined.data();
+  view.races = &block.shared_races;
+  view.bytes = warp.worker->launch->shared_bytes;
+  view.shared = true;
+  return view;
+}
+
+MemoryView view_of_parameters(Warp& warp) {
+  LaunchState& launch = *warp.worker->launch;
+  MemoryView view;
+  view.data = launch.parameters.data();
+  view.bytes = launch.program->parameter_bytes;
+  view.writable = false;
+  return view;
+}
+
+PtxSpace space_of_address(std::uint64_t& address) {
+  std::uint64_t window = address >> window_shift;
+  if (window == static_cast<std::uint64_t>(Window::shared)) {
+    address &= window_offset_mask;
+    return PtxSpace::shared;
+  }
+  if (window == static_cast<std::uint64_t>(Window::local)) {
+    address &= window_offset_mask;
+    return PtxSpace::local;
+  }
+  if (window == static_cast<std::uint64_t>(Window::param)) {
+    address &= window_offset_mask;
+    return PtxSpace::param;
+  }
+  return PtxSpace::global;
+}
+
+void addresses_of(Warp& warp, const Instruction& in, const MemoryAccess& access, std::uint64_t* addresses) {
+  if (access.wide_base) {
+    const std::uint64_t* base = warp.lanes<std::uint64_t>(in.source[0]);
+    for (int lane = 0; lane < warp_lanes; ++lane)
+      addresses[lane] = base[lane] + static_cast<std::uint64_t>(in.immediate);
+  } else {
+    const std::uint32_t* base = warp.lanes<std::uint32_t>(in.source[0]);
+    for (int lane = 0; lane < warp_lanes; ++lane)
+      addresses[lane] = static_cast<std::uint32_t>(base[lane] + static_cast<std::uint32_t>(in.immediate));
+  }
+}
+
+void report_fault(Warp& warp, const Instruction& in, int lane, PtxSpace space, std::uint64_t address,
+                  std::uint32_t bytes, AccessKind kind) {
+  std::string who = fmt::format("{} {} {} bytes", thread_text(warp, lane), verb(kind), bytes);
+  FindingKind finding = FindingKind::out_of_bounds;
+  std::string where;
+  if (space == PtxSpace::shared) {
+    where = address < warp.worker->launch->shared_bytes + 65536ull
+                ? shared_place(warp, static_cast<std::uint32_t>(address))
+                : fmt::format("shared memory at 0x{:x}", address);
+    if (warp.worker->launch->shared_bytes == 0) where += "; the kernel was launched without shared memory";
+  } else if (space == PtxSpace::local) {
+    where = fmt::format("local memory at {}, of which the thread has {} bytes", address,
+                        warp.frame->local_base + warp.frame->function->local_bytes);
+  } else if (space == PtxSpace::param) {
+    where = fmt::format("the kernel's parameters at {}, which have {} bytes", address,
+                        warp.worker->launch->program->parameter_bytes);
+  } else if (address < null_page_bytes) {
+    finding = FindingKind::null_pointer;
+    where = fmt::format("address 0x{:x}: a null pointer", address);
+  } else if (const Allocation* near = warp.worker->launch->memory->nearest(address); near != nullptr) {
+    if (near->freed && address >= near->base && address - near->base < near->bytes) {
+      finding = FindingKind::use_after_free;
+      where = fmt::format("{} + {}, which has been freed", near->name, address - near->base);
+    } else if (address < near->base) {
+      where = fmt::format("{} bytes before the start of {} ({} bytes)", near->base - address, near->name, near->bytes);
+    } else if (address >= near->base + near->bytes) {
+      where = fmt::format("{} bytes behind the end of {} ({} bytes)", address - near->base - near->bytes, near->name,
+                          near->bytes);
+    } else {
+      where = fmt::format("{} + {}, across its end ({} bytes)", near->name, address - near->base, near->bytes);
+    }
+  } else {
+    where = fmt::format("address 0x{:x}, where nothing is allocated", address);
+  }
+  report(warp, finding, in, lane, address,
+         fmt::format("{} {}: {}", who, kind == AccessKind::read ? "from" : "to", where));
+}
+
+void report_misaligned(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std::uint32_t bytes) {
+  report(warp, FindingKind::misaligned, in, lane, address,
+         fmt::format("{}: {} accesses {} bytes at address 0x{:x}, which is not a multiple of {}",
+                     thread_text(warp, lane), origin_of(warp, in).form, bytes, address, bytes));
+}
+
+void report_read_only(Warp& warp, const Instruction& in, int lane, std::uint64_t address, const MemoryView& view) {
+  std::string name = view.allocation != nullptr ? view.allocation->name : "the kernel's parameters";
+  report(warp, FindingKind::input_overwritten, in, lane, address,
+         fmt::format("{} writes to {} + {}, which is read-only", thread_text(warp, lane), name, address - view.base));
+}
+
+void report_race(Warp& warp, const Instruction& in, int lane, const MemoryView& view, std::uint32_t offset,
+                 AccessKind kind, RaceEntry earlier, bool earlier_was_read, bool same_value) {
+  FindingKind finding = same_value    ? FindingKind::same_value_race
+                        : view.shared ? FindingKind::shared_race
+                                      : FindingKind::global_race;
+  bool other_block =
+      !view.shared && (earlier < warp.moment.block_start || (earlier_was_read && (earlier & race_flag) != 0));
+  std::string what = view.shared ? shared_place(warp, offset) : fmt::format("{} + {}", view.allocation->name, offset);
+  std::string who = other_block ? "another block" : thread_of_entry(warp, earlier);
+  report(warp, finding, in, lane, view.base + offset,
+         fmt::format("{} {} {}, which {} {} {}{}", thread_text(warp, lane), verb(kind), what, who,
+                     earlier_was_read ? "has read" : "has written",
+                     other_block ? "in the same launch: blocks are not ordered" : "without a barrier between the two",
+                     same_value ? " (the same value)" : ""));
+}
+
+void race_access(Warp& warp, const Instruction& in, const MemoryView& view, int lane, std::uint32_t offset,
+                 std::uint32_t bytes, AccessKind kind, bool same_value) {
+  RaceGranules& races = *view.races;
+  int wanted = bytes >= 4 && offset % 4 == 0 ? 2 : bytes >= 2 && offset % 2 == 0 ? 1 : 0;
+  if (wanted < races.shift) races.refine(wanted);
+  warp.touched_memory = true;
+  RaceMoment moment = warp.moment;
+  if (view.shared) moment.launch_start = moment.block_start;
+  RaceEntry self = moment.warp | lane;
+  std::uint32_t last = (offset + bytes - 1) >> races.shift;
+  for (std::uint32_t granule = offset >> races.shift; granule <= last; ++granule) {
+    RaceEntry& writer = races.writers[granule];
+    RaceEntry& reader = races.readers[granule];
+    bool both_atomic = kind == AccessKind::atomic && (writer & race_flag) != 0;
+    if (!both_atomic && race_conflict(writer, self, moment)) {
+      report_race(warp, in, lane, view, offset, kind, writer, false, same_value && kind == AccessKind::write);
+    } else if (kind != AccessKind::read && race_reader_conflict(reader, self, moment)) {
+      report_race(warp, in, lane, view, offset, kind, reader, true, same_value && kind == AccessKind::write);
+    }
+    if (kind == AccessKind::read)
+      reader = race_reader_after(reader, self, moment);
+    else
+      writer = moment.now | self | (kind == AccessKind::atomic ? race_flag : 0);
+  }
+}
+
+}  // namespace kw
