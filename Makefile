@@ -56,7 +56,7 @@ fuzz: asan
 	@FUZZ_RUNS=$(FUZZ_RUNS) $(SANITIZER_ENV) scripts/fuzz.sh $(FUZZERS)
 
 bench: build
-	@build/compile_bench
+	@build/src/compile/compile_bench
 
 clean:
 	@rm -rf build build-asan build-debug
