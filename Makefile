@@ -32,8 +32,8 @@ test: setup
 test-fast: build
 	@ctest --test-dir build --output-on-failure --no-tests=error -L fast -j $(JOBS)
 
-test-gpu: build
-	@ctest --test-dir build --output-on-failure --no-tests=error -L gpu
+test-gpu:
+	@scripts/test_gpu.sh
 
 quickstart: build
 	@scripts/quickstart.sh
