@@ -99,6 +99,17 @@ Result<void> DeviceMemory::fill(std::uint64_t address, std::uint8_t value, std::
   return {};
 }
 
+Result<void> DeviceMemory::poison(std::uint64_t address, std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  KW_TRY(Allocation * allocation, range(address, bytes));
+  std::uint64_t offset = address - allocation->base;
+  std::memset(allocation->data.get() + offset, 0xff, bytes);
+  std::memset(allocation->defined.get() + offset, 0, bytes);
+  allocation->fully_defined = false;
+  allocation->undefined_store_line = 0;
+  return {};
+}
+
 Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std::uint64_t bytes) {
   if (bytes == 0) return {};
   KW_TRY(Allocation * to, range(target, bytes));

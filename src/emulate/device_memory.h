@@ -62,6 +62,8 @@ class DeviceMemory {
   // From the host. Writing defines the bytes, also of read-only memory.
   Result<void> write(std::uint64_t address, std::string_view bytes);
   Result<void> fill(std::uint64_t address, std::uint8_t value, std::uint64_t bytes);
+  // As new: 0xff, and undefined.
+  Result<void> poison(std::uint64_t address, std::uint64_t bytes);
   Result<void> copy(std::uint64_t target, std::uint64_t source, std::uint64_t bytes);
   Result<std::string> read(std::uint64_t address, std::uint64_t bytes) const;
   Result<UndefinedBytes> undefined(std::uint64_t address, std::uint64_t bytes) const;
