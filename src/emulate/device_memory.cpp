@@ -1,5 +1,8 @@
 #include "emulate/device_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -11,11 +14,64 @@ namespace {
 constexpr std::size_t host_padding_bytes = 64;  // vector loads may look behind the end
 constexpr std::uint64_t address_limit = std::uint64_t{1} << 47;
 
+constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t tile_bytes_wanted = 1 << 20;  // smaller tiles are repeated: each takes a mapping of its own
+
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+// A file in memory that holds the tile a whole number of times; its pages are shared by all places that show it.
+struct TileFile {
+  int descriptor = -1;
+  std::uint64_t bytes = 0;
+  ~TileFile() {
+    if (descriptor >= 0) close(descriptor);
+  }
+};
+
+bool fill_tile_file(TileFile& file, std::string_view tile) {
+  std::string content(tile);
+  while (content.size() < tile_bytes_wanted) content += tile;
+  content.resize(content.size() / page_bytes * page_bytes);  // whole pages; elements stay aligned
+  file.bytes = content.size();
+  file.descriptor = memfd_create("kernelwright tile", MFD_CLOEXEC);
+  if (file.descriptor < 0) return false;
+  for (std::size_t done = 0; done < content.size();) {
+    ssize_t written = ::write(file.descriptor, content.data() + done, content.size() - done);
+    if (written <= 0) return false;
+    done += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+// Private mappings: a kernel that writes gets its own copy of the page.
+Result<HostMemory> map_repeated(std::uint64_t bytes, std::string_view tile) {
+  std::uint64_t mapped = round_up(bytes, page_bytes);
+  void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return Error{fmt::format("cannot reserve {} bytes of address space", bytes), "", {}};
+  HostMemory memory(static_cast<std::byte*>(start), {mapped});
+  if (tile.empty()) return memory;
+  TileFile file;
+  if (!fill_tile_file(file, tile)) return Error{"cannot make a file in memory for input contents", "", {}};
+  for (std::uint64_t offset = 0; offset < mapped; offset += file.bytes) {
+    std::uint64_t part = std::min(file.bytes, mapped - offset);
+    if (mmap(memory.get() + offset, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+             file.descriptor, 0) == MAP_FAILED)
+      return Error{fmt::format("cannot map input contents for {} bytes", bytes), "", {}};
+  }
+  return memory;
+}
 
 }  // namespace
 
-Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right) {
+void HostMemoryRelease::operator()(std::byte* memory) const {
+  if (mapped_bytes != 0)
+    munmap(memory, mapped_bytes);
+  else
+    delete[] memory;
+}
+
+Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right,
+                                  HostMemory mapped) {
   if (allocations_.size() >= limits_.allocations)
     return Error{
         fmt::format("more than {} device allocations", limits_.allocations), "Allocate scratch memory once.", {}};
@@ -30,9 +86,14 @@ Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::
   allocation->base = base;
   allocation->bytes = static_cast<std::uint32_t>(bytes);
   allocation->right = right;
-  allocation->data = std::make_unique<std::byte[]>(bytes + host_padding_bytes);
-  allocation->defined = std::make_unique<std::byte[]>(bytes + host_padding_bytes);
-  std::memset(allocation->data.get(), 0xff, bytes);
+  if (mapped != nullptr) {
+    allocation->data = std::move(mapped);
+    allocation->fully_defined = true;
+  } else {
+    allocation->data = HostMemory(new std::byte[bytes + host_padding_bytes]());
+    allocation->defined = std::make_unique<std::byte[]>(bytes + host_padding_bytes);
+    std::memset(allocation->data.get(), 0xff, bytes);
+  }
   allocation->index = static_cast<int>(allocations_.size());
   live_bytes_ += bytes;
   by_address_.insert(
@@ -48,6 +109,19 @@ Result<std::uint64_t> DeviceMemory::allocate(std::uint64_t bytes, std::string na
   KW_TRY_VOID(insert(base, bytes, std::move(name), right));
   next_address_ = round_up(base + bytes + red_zone_bytes, alignment_bytes);
   return base;
+}
+
+Result<std::uint64_t> DeviceMemory::allocate_tiled(std::uint64_t bytes, std::string name, MemoryAccessRight right,
+                                                   std::string_view tile) {
+  KW_TRY(HostMemory mapped, map_repeated(bytes + host_padding_bytes, tile));
+  std::uint64_t base = next_address_;
+  KW_TRY_VOID(insert(base, bytes, std::move(name), right, std::move(mapped)));
+  next_address_ = round_up(base + bytes + red_zone_bytes, alignment_bytes);
+  return base;
+}
+
+Result<std::uint64_t> DeviceMemory::allocate_untouched(std::uint64_t bytes, std::string name, MemoryAccessRight right) {
+  return allocate_tiled(bytes, std::move(name), right, {});
 }
 
 Result<void> DeviceMemory::map(std::uint64_t address, std::uint64_t bytes, std::string name, MemoryAccessRight right) {
@@ -85,7 +159,7 @@ Result<void> DeviceMemory::write(std::uint64_t address, std::string_view bytes) 
   KW_TRY(Allocation * allocation, range(address, bytes.size()));
   std::uint64_t offset = address - allocation->base;
   std::memcpy(allocation->data.get() + offset, bytes.data(), bytes.size());
-  std::memset(allocation->defined.get() + offset, 1, bytes.size());
+  if (allocation->defined != nullptr) std::memset(allocation->defined.get() + offset, 1, bytes.size());
   if (bytes.size() == allocation->bytes) allocation->fully_defined = true;
   return {};
 }
@@ -95,7 +169,7 @@ Result<void> DeviceMemory::fill(std::uint64_t address, std::uint8_t value, std::
   KW_TRY(Allocation * allocation, range(address, bytes));
   std::uint64_t offset = address - allocation->base;
   std::memset(allocation->data.get() + offset, value, bytes);
-  std::memset(allocation->defined.get() + offset, 1, bytes);
+  if (allocation->defined != nullptr) std::memset(allocation->defined.get() + offset, 1, bytes);
   return {};
 }
 
@@ -104,6 +178,7 @@ Result<void> DeviceMemory::poison(std::uint64_t address, std::uint64_t bytes) {
   KW_TRY(Allocation * allocation, range(address, bytes));
   std::uint64_t offset = address - allocation->base;
   std::memset(allocation->data.get() + offset, 0xff, bytes);
+  if (allocation->defined == nullptr) return {};
   std::memset(allocation->defined.get() + offset, 0, bytes);
   allocation->fully_defined = false;
   allocation->undefined_store_line = 0;
@@ -115,6 +190,7 @@ Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std:
   KW_TRY(Allocation * to, range(target, bytes));
   KW_TRY(Allocation * from, range(source, bytes));
   std::memmove(to->data.get() + (target - to->base), from->data.get() + (source - from->base), bytes);
+  if (to->defined == nullptr || from->defined == nullptr) return {};
   std::memmove(to->defined.get() + (target - to->base), from->defined.get() + (source - from->base), bytes);
   to->fully_defined = false;
   return {};

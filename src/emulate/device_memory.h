@@ -19,6 +19,13 @@ struct MemoryLimits {
   std::uint32_t allocations = 4096;
 };
 
+// Host memory that is either from the heap or a mapping.
+struct HostMemoryRelease {
+  std::size_t mapped_bytes = 0;  // 0: from the heap
+  void operator()(std::byte* memory) const;
+};
+using HostMemory = std::unique_ptr<std::byte[], HostMemoryRelease>;
+
 enum class MemoryAccessRight : std::uint8_t { read_only, read_write };
 
 struct Allocation {
@@ -28,8 +35,8 @@ struct Allocation {
   MemoryAccessRight right = MemoryAccessRight::read_write;
   bool freed = false;
   bool fully_defined = false;              // every byte was written from the host: `defined` need not be looked at
-  std::unique_ptr<std::byte[]> data;       // with some bytes of padding behind
-  std::unique_ptr<std::byte[]> defined;    // 0: never written; 1: written
+  HostMemory data;                         // with some bytes of padding behind
+  std::unique_ptr<std::byte[]> defined;    // 0: never written; 1: written; none where that is not recorded
   std::uint32_t undefined_store_line = 0;  // the first store of an undefined value, if there was one
   int index = 0;
 
@@ -55,6 +62,12 @@ class DeviceMemory {
 
   // The content is 0xff (a NaN in every floating-point type) and undefined until written.
   Result<std::uint64_t> allocate(std::uint64_t bytes, std::string name, MemoryAccessRight right);
+  // For full-size launches of which only some blocks are run: both cost next to nothing until touched, and count as
+  // defined. The content is `tile`, repeated (cut to whole pages when it is over 1 MiB).
+  Result<std::uint64_t> allocate_tiled(std::uint64_t bytes, std::string name, MemoryAccessRight right,
+                                       std::string_view tile);
+  // Zeros.
+  Result<std::uint64_t> allocate_untouched(std::uint64_t bytes, std::string name, MemoryAccessRight right);
   // For a module's variables, whose addresses are fixed when it is decoded; the range must be free.
   Result<void> map(std::uint64_t address, std::uint64_t bytes, std::string name, MemoryAccessRight right);
   Result<void> free(std::uint64_t address);
@@ -78,7 +91,8 @@ class DeviceMemory {
   std::uint64_t module_id = 0;
 
  private:
-  Result<void> insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right);
+  Result<void> insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right,
+                      HostMemory mapped = {});
   Result<Allocation*> range(std::uint64_t address, std::uint64_t bytes) const;
 
   MemoryLimits limits_;

@@ -32,11 +32,17 @@ struct RunLimits {
   std::uint32_t shared_bytes = 227 << 10;  // of a block, static and dynamic
 };
 
+class AccessObserver;
+
 struct RunOptions {
   std::uint64_t warp_order_seed = 0;  // 0: in order; otherwise a permutation
   std::uint64_t block_order_seed = 0;
   int threads = 1;                         // host threads, used when the blocks are independent
   std::vector<std::uint64_t> only_blocks;  // linear numbers, for sampling; empty: all
+  AccessObserver* observer = nullptr;      // with one thread only
+  // To count, not to judge: nothing is found (wrong accesses are left out, undefined values are values), races are not
+  // looked for, and matrix products are not computed.
+  bool profiling = false;
 };
 
 enum class RunStatus : std::uint8_t {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "emulate/access_observer.h"
 #include "emulate/warp.h"
 
 namespace kw {
@@ -201,6 +202,7 @@ std::uint32_t next_meeting(const Warp& warp, std::size_t index) {
 }
 
 // Runs one split until something happens to the set of splits.
+template <bool observed>
 void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
   enter_split(warp, warp.splits[index]);
   Worker& worker = *warp.worker;
@@ -231,6 +233,7 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
       LaneMask guard = warp.predicates[in.guard];
       active &= in.guard_negated ? ~guard : guard;
     }
+    if constexpr (observed) active = worker.launch->options.observer->executes(warp, in, mask, active);
     InstructionCount& count = counts[in.origin];
     ++count.warps;
     // Without a popcount instruction in the baseline this would be a call.
@@ -368,7 +371,10 @@ bool run_warp(Warp& warp, std::int64_t slice) {
       continue;
     }
     ran = true;
-    run_split(warp, static_cast<std::size_t>(index), slice);
+    if (warp.worker->launch->options.observer == nullptr)
+      run_split<false>(warp, static_cast<std::size_t>(index), slice);
+    else
+      run_split<true>(warp, static_cast<std::size_t>(index), slice);
     if (warp.worker->remaining <= 0) {
       stop_for_budget(warp);
       return true;

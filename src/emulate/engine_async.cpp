@@ -64,7 +64,7 @@ void run_copy_async(Warp& warp, const Instruction& in, LaneMask active) {
       done += part;
     }
     if (!ok) continue;
-    race_access(warp, in, view, lane, offset, in.extra, AccessKind::write, false);
+    if (view.races != nullptr) race_access(warp, in, view, lane, offset, in.extra, AccessKind::write, false);
     copy.lanes |= 1u << lane;
     copy.target[at] = static_cast<std::uint32_t>(to);
   }

@@ -121,7 +121,7 @@ bool write_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t
   std::memcpy(view.data + offset, from, bytes);
   if (view.defined != nullptr)
     std::memset(view.defined + offset, mark, bytes);
-  else if (undefined && view.allocation != nullptr) {
+  else if (undefined && view.allocation != nullptr && view.allocation->defined != nullptr) {
     view.allocation->fully_defined = false;
     std::memset(view.allocation->defined.get() + offset, mark, bytes);
   }

@@ -176,6 +176,7 @@ void order_and_check(Warp& warp, const Instruction& in, LaneMask active) {
 
 void run_mma(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
+  if (warp.worker->launch->options.profiling) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   static thread_local Matrix a, b, c;
   auto place = [&](Part part) { return [&matrix, part](int lane, int e) { return mma_place(matrix, part, lane, e); }; };
@@ -188,6 +189,7 @@ void run_mma(Warp& warp, const Instruction& in, LaneMask active) {
 
 void run_wmma(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
+  if (warp.worker->launch->options.profiling) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   static thread_local Matrix a, b, c;
   auto place = [](const std::vector<Slot>& registers, PtxType type, int rows, int columns) {

@@ -145,7 +145,7 @@ void store_to(Warp& warp, const Instruction& in, const MemoryAccess& access, con
     undefined |= warp.undefined_of(access.parts[k]) & active;
   }
   std::byte* shadow = view.defined;
-  if (undefined != 0 && view.allocation != nullptr) {
+  if (undefined != 0 && view.allocation != nullptr && view.allocation->defined != nullptr) {
     shadow = view.allocation->defined.get();
     if (view.defined == nullptr) forget_views(warp);
     view.allocation->fully_defined = false;

@@ -26,6 +26,7 @@ std::string thread_text(const Warp& warp, int lane) {
 void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
             const std::string& message) {
   Worker& worker = *warp.worker;
+  if (worker.launch->options.profiling) return;
   const InstructionOrigin& origin = origin_of(warp, in);
   bool fresh = worker.log.admit(kind, origin.where);
   if (worker.log.occurrences() > worker.launch->limits.faulting_instructions && worker.stop == StopReason::none)

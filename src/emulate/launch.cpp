@@ -326,7 +326,7 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
     KW_TRY_VOID(memory.fill(grid_workspace_address, 0, grid_workspace_bytes));
   }
   std::vector<std::uint64_t> order = block_order(launch);
-  bool independent = !program.global_atomics && !program.spins;
+  bool independent = !program.global_atomics && !program.spins && options.observer == nullptr;
   std::vector<std::unique_ptr<Worker>> workers;
   if (options.threads > 1 && independent && order.size() > 1) workers = run_in_parallel(launch, order);
   if (workers.empty()) {

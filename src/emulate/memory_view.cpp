@@ -44,7 +44,7 @@ MemoryView view_of(Warp& warp, Allocation& allocation) {
   view.allocation = &allocation;
   view.writable = allocation.right == MemoryAccessRight::read_write;
   if (!allocation.fully_defined) view.defined = allocation.defined.get();
-  if (view.writable) {
+  if (view.writable && !warp.worker->launch->options.profiling) {
     Worker& worker = *warp.worker;
     auto index = static_cast<std::size_t>(allocation.index);
     if (index >= worker.races.size()) worker.races.resize(worker.launch->memory->allocations().size());
@@ -59,7 +59,7 @@ MemoryView view_of_shared(Warp& warp) {
   MemoryView view;
   view.data = block.shared_data.data();
   view.defined = block.shared_defined.data();
-  view.races = &block.shared_races;
+  if (!warp.worker->launch->options.profiling) view.races = &block.shared_races;
   view.bytes = warp.worker->launch->shared_bytes;
   view.shared = true;
   return view;
