@@ -19,7 +19,7 @@ std::string_view name_of(Pipe pipe);  // "fp32 pipe"
 
 // What a PTX instruction becomes on the hardware.
 struct InstructionCost {
-  std::string form;  // matches the instruction's form up to this prefix, at a dot: "div.rn.f32"
+  std::string form;  // opcode and words that the instruction's form must have, in any order: "div rn f32"
   Pipe pipe = Pipe::integer;
   double issue_slots = 1;  // machine instructions
   double pipe_slots = 1;   // of them, those that go to `pipe`
@@ -36,10 +36,12 @@ struct DeviceProfile {
   // Achievable, not the datasheet's.
   double dram_gb_per_s = 0;
   double l2_gb_per_s = 0;
+  double l2_bytes_per_cycle_and_sm = 64;
   double l2_mib = 0;  // what one SM's data can occupy
 
   double l1_kib = 0;  // together with shared memory
   double l1_sectors_per_cycle = 4;
+  double l1_lines_per_cycle = 1;  // tags looked up
   double shared_wavefronts_per_cycle = 1;
   double issue_per_cycle = 4;
   std::array<double, pipe_count> lanes_per_cycle{};  // of an SM, by Pipe; tensor: fp16 multiply-adds
@@ -67,7 +69,7 @@ struct DeviceProfile {
   double uncertainty = 0.35;               // relative, of the whole model
   double uncertainty_extrapolated = 0.15;  // added where loops were cut short
 
-  std::vector<InstructionCost> instructions;  // longest form first
+  std::vector<InstructionCost> instructions;  // those with the most words first
 
   const InstructionCost& cost_of(std::string_view form) const;
 };

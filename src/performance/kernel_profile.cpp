@@ -1,0 +1,287 @@
+#include "performance/kernel_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "performance/access_cost.h"
+#include "performance/warp_chain.h"
+
+namespace kw {
+namespace {
+
+constexpr std::size_t most_blocks = 6;         // that are counted
+constexpr double equal_blocks = 0.01;          // relative difference
+constexpr double smallest_l1_share = 4 << 10;  // bytes
+constexpr std::int64_t block_part = 5;         // of the budget that one block should take
+constexpr std::int64_t smallest_loop_budget = 300;
+
+// One block's own counts.
+struct BlockCounts {
+  double instructions = 0;
+  double l2_sectors = 0;
+  double chain_l2 = 0, chain_dram = 0;
+};
+
+class Sampler {
+ public:
+  Sampler(const DeviceProfile& device, DeviceMemory& memory, const ProfiledLaunch& launch,
+          const EstimateOptions& options, KernelProfile& profile)
+      : device_(device),
+        memory_(memory),
+        launch_(launch),
+        options_(options),
+        profile_(profile),
+        recorder_(*profile.code, memory) {
+    profile_.instructions.resize(profile_.code->instructions.size());
+  }
+
+  Result<void> run() {
+    const auto& grid = profile_.grid;
+    const auto blocks = static_cast<std::uint64_t>(profile_.blocks);
+    const std::array<std::uint64_t, 3> middle{grid[0] / 2, grid[1] / 2, grid[2] / 2};
+    const std::uint64_t base = number_of(middle);
+    KW_TRY_VOID(emulate(base));
+    CacheReplay base_replay = count();
+    atomics(1);
+    for (int dimension = 0; dimension < 3; ++dimension) {
+      if (grid[dimension] < 2) continue;
+      auto next = middle;
+      next[dimension] += middle[dimension] + 1 < grid[dimension] ? 1 : -1;
+      KW_TRY_VOID(emulate(number_of(next)));
+      compare(base_replay, dimension);
+    }
+    Random random(options_.seed, blocks);
+    std::set<std::uint64_t> done{base};
+    for (std::size_t i = 0; i < most_blocks && done.size() < blocks; ++i) {
+      // One from each part of the grid, in an order that looks at far parts first.
+      const std::uint64_t part = (i * 5 + 1) % most_blocks;
+      const std::uint64_t low = blocks * part / most_blocks,
+                          high = std::max(low + 1, blocks * (part + 1) / most_blocks);
+      const auto chosen = static_cast<std::uint64_t>(
+          random.integer(static_cast<std::int64_t>(low), static_cast<std::int64_t>(high) - 1));
+      if (!done.insert(std::min(chosen, blocks - 1)).second) continue;
+      KW_TRY_VOID(emulate(std::min(chosen, blocks - 1)));
+      count();
+      const bool spent = profile_.emulated_warp_instructions > options_.warp_instructions;
+      if (spent || (counted_.size() >= 3 && spread() < equal_blocks)) break;
+    }
+    finish();
+    return {};
+  }
+
+ private:
+  std::uint64_t number_of(const std::array<std::uint64_t, 3>& at) const {
+    return (at[2] * profile_.grid[1] + at[1]) * profile_.grid[0] + at[0];
+  }
+
+  Result<void> emulate(std::uint64_t block) {
+    LoopBudget loops;
+    loops.warp_instructions =
+        std::max(smallest_loop_budget, options_.warp_instructions / block_part / profile_.warps / 3);
+    recorder_.begin_block(profile_.warps, loops);
+    RunOptions run;
+    run.only_blocks = {block};
+    run.observer = &recorder_;
+    run.profiling = true;
+    RunLimits limits;
+    limits.warp_instructions = options_.warp_instructions * 2;
+    KW_TRY(const RunResult result, launch_.module->run(memory_, launch_.arguments, limits, run));
+    if (result.status == RunStatus::unsupported)
+      return Error{
+          fmt::format("{} uses {}, which is not emulated", launch_.arguments.kernel, result.unsupported), "", {}};
+    if (result.status == RunStatus::launch_error)
+      return Error{result.findings.empty() ? "the launch is refused" : result.findings[0].message, "", {}};
+    profile_.emulated_warp_instructions += static_cast<std::int64_t>(result.statistics.warp_instructions);
+    if (result.status == RunStatus::timeout) profile_.complete = false;
+    return {};
+  }
+
+  // Adds the block that was just emulated to the sums.
+  CacheReplay count() {
+    BlockTrace& trace = recorder_.trace();
+    const StaticCode& code = *profile_.code;
+    block_chain(code, device_, trace, {device_.l2_latency_cycles});
+    CacheReplay replay = replay_caches(trace, share());
+    BlockCounts own;
+    own.chain_l2 = block_chain(code, device_, trace, {device_.l2_latency_cycles});
+    own.chain_dram = block_chain(code, device_, trace, {device_.dram_latency_cycles});
+    for (const auto& warp : trace.warps) {
+      for (const TraceEntry& entry : warp) {
+        const StaticInstruction& known = code.instructions[entry.instruction];
+        InstructionProfile& sum = profile_.instructions[entry.instruction];
+        sum.executions += entry.weight;
+        sum.lanes += entry.weight * entry.lanes;
+        own.instructions += entry.weight;
+        profile_.issue_slots += entry.weight * known.issue_slots;
+        profile_.pipe_cycles[static_cast<std::size_t>(known.pipe)] += entry.weight * known.pipe_cycles;
+      }
+    }
+    for (const TraceAccess& access : trace.accesses) count_access(access);
+    own.l2_sectors = replay.l2_load_sectors + replay.l2_store_sectors;
+    profile_.warp_instructions += own.instructions;
+    profile_.l2_load_sectors += replay.l2_load_sectors;
+    profile_.l2_store_sectors += replay.l2_store_sectors;
+    profile_.far_sectors += replay.far_sectors;
+    profile_.chain_l2_cycles += own.chain_l2;
+    profile_.chain_dram_cycles += own.chain_dram;
+    for (const auto& [index, use] : replay.uses) {
+      AllocationProfile& sum = profile_.allocations[index];
+      sum.bytes = memory_.allocations()[static_cast<std::size_t>(index)]->bytes;
+      sum.use.read += use.read;
+      sum.use.written += use.written;
+    }
+    counted_.push_back(own);
+    return replay;
+  }
+
+  void count_access(const TraceAccess& access) {
+    InstructionProfile& sum = profile_.instructions[access.instruction];
+    const double weight = access.weight;
+    sum.requests += weight;
+    sum.wavefronts += weight * access.wavefronts;
+    sum.fewest_wavefronts += weight * access.fewest_wavefronts;
+    sum.same_address += weight * access.same_address;
+    profile_.shared_wavefronts += weight * access.wavefronts;
+    profile_.fewest_wavefronts += weight * access.fewest_wavefronts;
+    if (access.space == PtxSpace::shared && access.same_address > 1) {
+      // Conflicting updates follow one another.
+      const double passes = access.same_address * device_.shared_atomic_cycles;
+      sum.wavefronts += weight * passes;
+      profile_.shared_wavefronts += weight * passes;
+    }
+    if (access.sectors == 0) return;
+    const double cycles =
+        std::max(access.sectors / device_.l1_sectors_per_cycle, access.lines / device_.l1_lines_per_cycle);
+    sum.sectors += weight * access.sectors;
+    sum.fewest_sectors += weight * access.fewest_sectors;
+    sum.missed_sectors += weight * access.missed_sectors;
+    sum.l1_cycles += weight * cycles;
+    profile_.l1_cycles += weight * cycles;
+    profile_.requests += weight;
+    profile_.sectors += weight * access.sectors;
+    if (access.kind == ObservedAccess::Kind::atomic || access.kind == ObservedAccess::Kind::reduction)
+      profile_.atomic_sectors += weight * access.sectors;
+  }
+
+  CacheShare share() const {
+    const double shared_bytes = profile_.code->program->static_shared_bytes + launch_.arguments.dynamic_shared_bytes;
+    const double l1 = device_.l1_kib * 1024 / profile_.resident_blocks - shared_bytes;
+    const double device_blocks = std::min(profile_.blocks, profile_.resident_blocks * device_.multiprocessors);
+    return {std::max(l1, smallest_l1_share), device_.l2_mib * 1048576 / device_blocks};
+  }
+
+  void compare(const CacheReplay& base, int dimension) {
+    const CacheReplay neighbour = replay_caches(recorder_.trace(), share());
+    std::map<std::int32_t, std::pair<double, double>> counts;  // all, common
+    for (const auto& [sector, how] : base.touched) {
+      const Allocation* allocation = memory_.find(sector * sector_bytes);
+      if (allocation == nullptr) continue;
+      auto& [all, common] = counts[allocation->index];
+      all += 1;
+      common += neighbour.touched.count(sector) != 0 ? 1 : 0;
+    }
+    for (const auto& [index, count] : counts)
+      profile_.allocations[index].shared_with_neighbour[static_cast<std::size_t>(dimension)] =
+          count.second / count.first;
+    std::set<std::uint64_t> updated;
+    for (const auto& [address, weight] : recorder_.trace().atomic_addresses) updated.insert(address);
+    if (updated.count(hottest_) != 0) atomics(profile_.grid[dimension]);
+  }
+
+  // The first call finds the block's hottest address; later ones say how many blocks update it too.
+  void atomics(double factor) {
+    if (hottest_ == 0) {
+      std::map<std::uint64_t, double> updates;
+      for (const auto& [address, weight] : recorder_.trace().atomic_addresses) updates[address] += weight;
+      for (const auto& [address, count] : updates) {
+        if (count <= profile_.hottest_updates) continue;
+        profile_.hottest_updates = count;
+        hottest_ = address;
+      }
+      return;
+    }
+    profile_.hottest_updates *= factor;
+  }
+
+  double spread() const {
+    double low = counted_[0].instructions, high = low, low_sectors = counted_[0].l2_sectors, high_sectors = low_sectors;
+    for (const BlockCounts& block : counted_) {
+      low = std::min(low, block.instructions);
+      high = std::max(high, block.instructions);
+      low_sectors = std::min(low_sectors, block.l2_sectors);
+      high_sectors = std::max(high_sectors, block.l2_sectors);
+    }
+    const double by_work = high > 0 ? (high - low) / high : 0;
+    const double by_sectors = high_sectors > 0 ? (high_sectors - low_sectors) / high_sectors : 0;
+    return std::max(by_work, by_sectors);
+  }
+
+  void finish() {
+    const double count = static_cast<double>(counted_.size());
+    for (InstructionProfile& sum : profile_.instructions)
+      for (double* value :
+           {&sum.executions, &sum.lanes, &sum.requests, &sum.sectors, &sum.fewest_sectors, &sum.missed_sectors,
+            &sum.l1_cycles, &sum.wavefronts, &sum.fewest_wavefronts, &sum.same_address})
+        *value /= count;
+    for (double* value : {&profile_.warp_instructions, &profile_.issue_slots, &profile_.shared_wavefronts,
+                          &profile_.fewest_wavefronts, &profile_.l1_cycles, &profile_.requests, &profile_.sectors,
+                          &profile_.l2_load_sectors, &profile_.l2_store_sectors, &profile_.far_sectors,
+                          &profile_.atomic_sectors, &profile_.chain_l2_cycles, &profile_.chain_dram_cycles})
+      *value /= count;
+    for (double& cycles : profile_.pipe_cycles) cycles /= count;
+    for (auto& [index, allocation] : profile_.allocations) {
+      allocation.use.read /= count;
+      allocation.use.written /= count;
+    }
+    double longest = 0;
+    for (const BlockCounts& block : counted_) longest = std::max(longest, block.chain_dram);
+    if (profile_.chain_dram_cycles > 0) profile_.longest_chain_ratio = longest / profile_.chain_dram_cycles;
+    profile_.sampled_blocks = static_cast<int>(counted_.size());
+    profile_.spread = spread();
+    profile_.extrapolated = recorder_.loops().cut_any();
+    profile_.waited = recorder_.loops().gave_up();
+  }
+
+  const DeviceProfile& device_;
+  DeviceMemory& memory_;
+  const ProfiledLaunch& launch_;
+  const EstimateOptions& options_;
+  KernelProfile& profile_;
+  BlockRecorder recorder_;
+  std::vector<BlockCounts> counted_;
+  std::uint64_t hottest_ = 0;
+};
+
+}  // namespace
+
+Result<KernelProfile> profile_kernel(const DeviceProfile& device, DeviceMemory& memory, const ProfiledLaunch& launch,
+                                     const EstimateOptions& options) {
+  KW_CHECK(launch.module != nullptr);
+  KW_TRY(const Program* program, launch.module->program(launch.arguments.kernel));
+  const auto& block = launch.arguments.block;
+  KernelProfile profile;
+  profile.grid = launch.arguments.grid;
+  profile.blocks = static_cast<double>(profile.grid[0]) * profile.grid[1] * profile.grid[2];
+  const std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
+  profile.warps = static_cast<std::uint32_t>((threads + warp_lanes - 1) / warp_lanes);
+  KernelResources resources = launch.resources;
+  if (!resources.known) {
+    resources.registers = std::max(resources.registers, 32);
+    resources.static_shared_bytes = static_cast<int>(program->static_shared_bytes);
+  }
+  if (profile.blocks < 1 || threads > 1024) return Error{"the launch has no blocks, or too large ones", "", {}};
+  KW_TRY(profile.occupancy,
+         occupancy(device.architecture, resources, static_cast<int>(threads), launch.arguments.dynamic_shared_bytes));
+  profile.resident_blocks =
+      std::min<double>(profile.occupancy.blocks_per_sm, std::ceil(profile.blocks / device.multiprocessors));
+  profile.code = std::make_unique<StaticCode>(read_code(*program, device));
+  Sampler sampler(device, memory, launch, options, profile);
+  KW_TRY_VOID(sampler.run());
+  return profile;
+}
+
+}  // namespace kw

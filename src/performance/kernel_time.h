@@ -1,0 +1,34 @@
+#pragma once
+// From counts to time. The terms are what each part of the device would need alone; they are joined by a p-norm, since
+// parts overlap but not perfectly.
+
+#include "performance/kernel_profile.h"
+
+namespace kw {
+
+// Which allocations are still in the second-level cache from earlier steps of the plan. (Before a plan starts it holds
+// nothing useful: it is flushed before each measurement.)
+class ResidentData {
+ public:
+  explicit ResidentData(double l2_bytes) : l2_bytes_(l2_bytes) {}
+  // The part of the allocation that is there.
+  double fraction(std::int32_t allocation, double bytes) const;
+  void touch(std::int32_t allocation, double bytes);
+
+ private:
+  double l2_bytes_;
+  double touched_bytes_ = 0;
+  std::map<std::int32_t, double> last_touch_;  // in bytes touched by then
+};
+
+struct KernelTime {
+  double us = 0;                // without launch overhead
+  std::vector<TimeTerm> terms;  // all, in no order
+  double dram_bytes = 0;
+  double l2_bytes = 0;
+  std::string limiter;
+};
+
+KernelTime kernel_time(const DeviceProfile& device, const KernelProfile& profile, ResidentData& resident);
+
+}  // namespace kw

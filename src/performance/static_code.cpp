@@ -1,0 +1,204 @@
+#include "performance/static_code.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "emulate/operations.h"
+
+namespace kw {
+namespace {
+
+bool has_word(std::string_view form, std::string_view word) {
+  for (std::size_t at = form.find(word); at != std::string_view::npos; at = form.find(word, at + 1)) {
+    const bool begins = at == 0 || form[at - 1] == '.';
+    const std::size_t end = at + word.size();
+    if (begins && (end == form.size() || form[end] == '.')) return true;
+  }
+  return false;
+}
+
+bool is_float(std::string_view form) {
+  for (std::string_view type : {"f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f64"})
+    if (has_word(form, type)) return true;
+  return false;
+}
+
+// The width of an integer instruction's result.
+bool wide_result(std::string_view form) {
+  if (has_word(form, "wide")) return true;
+  if (form.starts_with("cvta")) return true;
+  if (form.starts_with("cvt.")) {
+    const std::size_t last = form.rfind('.');
+    form = form.substr(0, last);
+  }
+  return form.ends_with("64");
+}
+
+std::optional<LoopCondition> condition_of(const Program& program, const FunctionCode& function, std::uint32_t first,
+                                          std::uint32_t branch) {
+  const Instruction& jump = function.code[branch];
+  if (jump.guard == no_predicate) return std::nullopt;
+  for (std::uint32_t pc = branch; pc-- > first;) {
+    const Instruction& in = function.code[pc];
+    if (in.predicate_out != jump.guard) continue;
+    if (in.run != run_compare || in.guard != no_predicate) return std::nullopt;
+    const std::string_view form = program.origins[in.origin].form;
+    if (is_float(form)) return std::nullopt;
+    using Operator = LoopCondition::Operator;
+    std::optional<Operator> op;
+    for (const auto& [word, meaning, opposite] : {std::tuple{"lt", Operator::less, Operator::greater_equal},
+                                                  {"lo", Operator::less, Operator::greater_equal},
+                                                  {"le", Operator::less_equal, Operator::greater},
+                                                  {"ls", Operator::less_equal, Operator::greater},
+                                                  {"gt", Operator::greater, Operator::less_equal},
+                                                  {"hi", Operator::greater, Operator::less_equal},
+                                                  {"ge", Operator::greater_equal, Operator::less},
+                                                  {"hs", Operator::greater_equal, Operator::less}})
+      if (has_word(form, word)) op = jump.guard_negated ? opposite : meaning;
+    if (has_word(form, jump.guard_negated ? "eq" : "ne")) op = Operator::not_equal;
+    if (!op) return std::nullopt;
+    LoopCondition condition;
+    condition.op = *op;
+    condition.a = in.source[0];
+    condition.b = in.source[1];
+    condition.wide = form.ends_with("64");
+    condition.is_signed = !form.ends_with("u32") && !form.ends_with("u64");
+    return condition;
+  }
+  return std::nullopt;
+}
+
+std::vector<LoopRegister> counted_registers(const Program& program, const FunctionCode& function, std::uint32_t first,
+                                            std::uint32_t branch) {
+  std::vector<LoopRegister> found;
+  for (std::uint32_t pc = first; pc < branch; ++pc) {
+    const Instruction& in = function.code[pc];
+    const bool arithmetic = in.lane != nullptr || in.run == run_move_32 || in.run == run_move_64;
+    if (!arithmetic || in.destination == no_slot) continue;
+    const std::string_view form = program.origins[in.origin].form;
+    const LoopRegister written{in.destination, wide_result(form)};
+    std::erase_if(found, [&](const LoopRegister& other) { return other.slot == written.slot; });
+    if (!is_float(form)) found.push_back(written);
+  }
+  return found;
+}
+
+// Multiply-adds of one warp-wide matrix product, in units of the fp16 rate.
+double tensor_work(const MatrixOperation& matrix, const DeviceProfile& profile) {
+  const double products = static_cast<double>(matrix.m) * matrix.n * matrix.k;
+  double rate = 1;
+  if (matrix.a == PtxType::tf32 || matrix.a == PtxType::f32) rate = profile.tensor_tf32_rate;
+  if (matrix.a == PtxType::s8 || matrix.a == PtxType::u8) rate = profile.tensor_int8_rate;
+  // Without double-precision tensor units the products go through the ordinary ones.
+  if (matrix.a == PtxType::f64)
+    rate = profile.tensor_fp64_rate > 0 ? profile.tensor_fp64_rate
+                                        : profile.lanes_per_cycle[static_cast<std::size_t>(Pipe::fp64)] /
+                                              profile.lanes_per_cycle[static_cast<std::size_t>(Pipe::tensor)];
+  return products / rate;
+}
+
+struct Numbering {
+  std::uint32_t first_register;
+  std::uint32_t first_predicate;
+
+  void add(std::vector<std::uint32_t>& list, Slot slot) const {
+    if (slot != no_slot) list.push_back(first_register + slot / slot_bytes);
+  }
+  void add_predicate(std::vector<std::uint32_t>& list, std::int32_t predicate) const {
+    if (predicate != no_predicate) list.push_back(first_predicate + static_cast<std::uint32_t>(predicate));
+  }
+};
+
+void add_registers(StaticInstruction& out, const Instruction& in, const FunctionCode& function,
+                   const Numbering& number) {
+  number.add_predicate(out.reads, in.guard);
+  number.add_predicate(out.reads, in.predicate_in);
+  number.add_predicate(out.writes, in.predicate_out);
+  number.add_predicate(in.run == run_predicate_logic ? out.reads : out.writes, in.predicate_other);
+  const int sources = in.lane != nullptr ? in.sources : 4;
+  for (int i = 0; i < sources; ++i) number.add(out.reads, in.source[i]);
+  number.add(out.writes, in.destination);
+  auto parts = [&](const MemoryAccess& access, std::vector<std::uint32_t>& list) {
+    for (int k = 0; k < access.elements; ++k) number.add(list, access.parts[k]);
+  };
+  if (in.run == run_load || in.run == run_load_parameter || in.run == run_unpack)
+    parts(function.memory[in.detail], out.writes);
+  if (in.run == run_store || in.run == run_pack) parts(function.memory[in.detail], out.reads);
+  const bool matrix_load = in.run == run_ldmatrix || in.run == run_wmma_load;
+  const bool matrix_store = in.run == run_stmatrix || in.run == run_wmma_store;
+  if (in.run == run_mma || in.run == run_wmma || matrix_load || matrix_store) {
+    const MatrixOperation& matrix = function.matrices[in.detail];
+    for (const auto* list : {&matrix.registers_a, &matrix.registers_b, &matrix.registers_c})
+      for (Slot slot : *list) number.add(out.reads, slot);
+    for (Slot slot : matrix.registers_d) number.add(matrix_store ? out.reads : out.writes, slot);
+  }
+}
+
+void classify(StaticInstruction& out, const Instruction& in, const FunctionCode& function, std::string_view form) {
+  out.barrier = in.flow == Flow::barrier;
+  out.copy_commit = in.run == run_copy_commit;
+  out.copy_wait = in.run == run_copy_wait;
+  const bool matrix_load = in.run == run_ldmatrix || in.run == run_wmma_load;
+  out.store = in.run == run_store || in.run == run_stmatrix || in.run == run_wmma_store;
+  const bool atomic = in.run == run_atomic;
+  out.plain_load = in.run == run_load || matrix_load;
+  out.memory = out.plain_load || out.store || atomic || in.run == run_copy_async;
+  out.ordered_load = out.memory && !out.store;
+  if (in.run == run_load && function.memory[in.detail].read_only_path) out.ordered_load = false;
+  out.float_atomic = atomic && is_float(form);
+}
+
+}  // namespace
+
+StaticCode read_code(const Program& program, const DeviceProfile& profile) {
+  StaticCode code;
+  code.program = &program;
+  for (const FunctionCode& function : program.functions) {
+    const auto base = static_cast<std::uint32_t>(code.instructions.size());
+    code.first_of.emplace(&function, base);
+    const Numbering number{code.registers, code.registers + function.file_bytes / slot_bytes + 2};
+    code.registers = number.first_predicate + function.predicates + 1;
+    std::vector<bool> leader(function.code.size() + 1, false);
+    for (std::uint32_t pc = 0; pc < function.code.size(); ++pc) {
+      const Instruction& in = function.code[pc];
+      if (in.flow != Flow::next && in.flow != Flow::warp_sync) leader[pc + 1] = true;
+      if (in.flow == Flow::branch && in.target < leader.size()) leader[in.target] = true;
+    }
+    for (const auto& table : function.branch_tables)
+      for (std::uint32_t target : table)
+        if (target < leader.size()) leader[target] = true;
+    for (std::uint32_t pc = 0; pc < function.code.size(); ++pc) {
+      const Instruction& in = function.code[pc];
+      const std::string_view form = program.origins[in.origin].form;
+      const InstructionCost& cost = profile.cost_of(form);
+      StaticInstruction out;
+      out.instruction = &in;
+      out.function = &function;
+      out.origin = in.origin;
+      out.pipe = cost.pipe;
+      out.issue_slots = cost.issue_slots;
+      out.latency_cycles = cost.latency_cycles;
+      out.starts_region = leader[pc];
+      const double lanes = profile.lanes_per_cycle[static_cast<std::size_t>(cost.pipe)];
+      const bool product = in.run == run_mma || in.run == run_wmma;
+      const double work = product ? tensor_work(function.matrices[in.detail], profile) : warp_lanes;
+      out.pipe_cycles = cost.pipe_slots * work / lanes;
+      classify(out, in, function, form);
+      add_registers(out, in, function, number);
+      if (in.flow == Flow::branch && in.target <= pc) {
+        Loop loop;
+        loop.first = base + in.target;
+        loop.branch = base + pc;
+        loop.condition = condition_of(program, function, in.target, pc);
+        loop.integers = counted_registers(program, function, in.target, pc);
+        out.loop = static_cast<std::int32_t>(code.loops.size());
+        code.loops.push_back(std::move(loop));
+      }
+      code.barriers |= out.barrier;
+      code.instructions.push_back(std::move(out));
+    }
+  }
+  return code;
+}
+
+}  // namespace kw

@@ -1,0 +1,75 @@
+#pragma once
+// A kernel's instructions with what the model needs to know about each: cost, registers read and written, loops.
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "emulate/program.h"
+#include "performance/device_profile.h"
+
+namespace kw {
+
+struct StaticInstruction {
+  const Instruction* instruction = nullptr;
+  const FunctionCode* function = nullptr;
+  std::uint32_t origin = 0;
+  Pipe pipe = Pipe::integer;
+  double issue_slots = 1;
+  double pipe_cycles = 0;  // of a multiprocessor, for one warp
+  double latency_cycles = 0;
+  bool starts_region = false;  // ptxas reorders within basic blocks only
+  bool barrier = false;
+  bool memory = false;
+  bool plain_load = false;
+  bool ordered_load = false;  // may not be moved before an earlier store: not through the read-only path
+  bool store = false;
+  bool copy_commit = false;
+  bool copy_wait = false;
+  bool float_atomic = false;
+  std::int32_t loop = -1;            // a back edge: index into StaticCode::loops
+  std::vector<std::uint32_t> reads;  // registers and predicates, numbered over all functions
+  std::vector<std::uint32_t> writes;
+};
+
+// How the condition of a loop goes on: `while (a OP b)`.
+struct LoopCondition {
+  enum class Operator { less, less_equal, greater, greater_equal, not_equal };
+  Operator op = Operator::less;
+  Slot a = no_slot;
+  Slot b = no_slot;
+  bool wide = false;
+  bool is_signed = true;
+};
+
+// A register that might be counted up by the loop.
+struct LoopRegister {
+  Slot slot = 0;
+  bool wide = false;
+};
+
+// A branch back, taken when the loop goes on.
+struct Loop {
+  std::uint32_t first = 0;  // instruction numbers, over all functions
+  std::uint32_t branch = 0;
+  std::optional<LoopCondition> condition;
+  std::vector<LoopRegister> integers;  // written inside
+};
+
+struct StaticCode {
+  const Program* program = nullptr;
+  std::vector<StaticInstruction> instructions;
+  std::vector<Loop> loops;
+  std::uint32_t registers = 0;
+  bool barriers = false;
+  std::unordered_map<const FunctionCode*, std::uint32_t> first_of;
+
+  std::uint32_t number_of(const FunctionCode& function, const Instruction& instruction) const {
+    return first_of.find(&function)->second + static_cast<std::uint32_t>(&instruction - function.code.data());
+  }
+};
+
+StaticCode read_code(const Program& program, const DeviceProfile& profile);
+
+}  // namespace kw
