@@ -125,6 +125,11 @@ Result<ModuleLayout> lay_out_module(const PtxModule& module) {
     auto [place, fresh] = layout.functions.try_emplace(module.functions[index].name, index);
     if (!fresh && !module.functions[index].external) place->second = index;
   }
+  for (const PtxFunction& function : module.functions) {
+    if (function.alias_of.empty()) continue;
+    auto target = layout.functions.find(function.alias_of);
+    if (target != layout.functions.end()) layout.functions[function.name] = target->second;
+  }
   return layout;
 }
 

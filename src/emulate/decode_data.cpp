@@ -137,6 +137,7 @@ void FunctionDecoder::decode_mov(const PtxInstruction& in, Instruction& out) {
   if (from.kind == PtxOperand::Kind::special && (from.name == "%clock" || from.name == "%clock64" ||
                                                  from.name == "%clock_hi" || from.name.starts_with("%globaltimer"))) {
     out.run = run_clock;
+    context_.program->reads_clock = true;
     out.extra = static_cast<std::uint16_t>(bytes);
     return;
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "emulate/decode_forms.h"
 #include "emulate/operations.h"
 
 namespace kw {
@@ -59,6 +60,12 @@ const std::unordered_map<std::string, SpecialValue>& special_names() {
                                                                       {"%cluster_nctaid.z", S::one},
                                                                       {"%cluster_nctarank", S::one}};
   return names;
+}
+
+// Bytes of a register and of the operand that it is used for. A narrower value in a wider register would have to be cut
+// off first; the instructions that allow it (ld, st, cvt) ask for the register's own width.
+bool fits(int register_bytes, int operand_bytes) {
+  return register_bytes != 0 && register_bytes <= 8 && std::max(register_bytes, 2) == std::max(operand_bytes, 2);
 }
 
 }  // namespace
@@ -125,6 +132,10 @@ Slot FunctionDecoder::special(const std::string& name, bool wide) {
 
 Slot FunctionDecoder::symbol_address(const std::string& name, std::int64_t addend, bool wide) {
   if (auto local = local_places_.find(name); local != local_places_.end()) {
+    if (!wide) {
+      fail("a local address in a 32-bit register");
+      return 0;
+    }
     auto offset = static_cast<std::uint32_t>(local->second.offset + addend);
     auto [place, fresh] = local_address_slots_.try_emplace(offset, code_.file_bytes);
     if (fresh) {
@@ -151,7 +162,7 @@ Slot FunctionDecoder::source(const PtxOperand& operand, int bytes, PtxType type)
   switch (operand.kind) {
     case PtxOperand::Kind::reg: {
       int have = register_bytes(operand);
-      if (have == 0 || have > 8 || (have == 8) != wide || operand.negated) {
+      if (!fits(have, bytes) || operand.negated) {
         fail("an operand of another width");
         return 0;
       }
@@ -186,7 +197,7 @@ Slot FunctionDecoder::source(const PtxOperand& operand, int bytes, PtxType type)
 
 Slot FunctionDecoder::destination(const PtxOperand& operand, int bytes) {
   int have = register_bytes(operand);
-  if (have == 0 || have > 8 || (have == 8) != (bytes == 8)) {
+  if (!fits(have, bytes)) {
     fail("a result of another width");
     return 0;
   }
@@ -220,6 +231,15 @@ void FunctionDecoder::lay_out_local() {
   code_.local_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(end, local_limit_bytes + 1));
 }
 
+// Whoever calls the function ends the run with the verdict `unsupported`.
+void FunctionDecoder::stop_with(std::string what) {
+  Instruction stop;
+  stop.flow = Flow::unsupported;
+  stop.origin = static_cast<std::uint32_t>(context_.program->origins.size());
+  context_.program->origins.push_back({{}, std::move(what), function_.name});
+  code_.code.push_back(stop);
+}
+
 Result<FunctionCode> FunctionDecoder::decode() {
   std::vector<BasicBlock> blocks = order_blocks(function_);
   places_ = place_registers(function_, blocks);
@@ -234,6 +254,13 @@ Result<FunctionCode> FunctionDecoder::decode() {
         fmt::format("{} needs more than {} bytes of local memory per thread", function_.name, local_limit_bytes),
         "Use smaller local arrays.",
         {}};
+
+  auto in_register = [](const PtxVariable& variable) { return variable.space == PtxSpace::reg; };
+  if (std::any_of(function_.parameters.begin(), function_.parameters.end(), in_register) ||
+      std::any_of(function_.returns.begin(), function_.returns.end(), in_register)) {
+    stop_with("a function with .reg parameters");
+    return std::move(code_);
+  }
 
   // Where each block begins, counting the jumps that are added between blocks.
   auto needs_jump = [&](std::size_t b) {
@@ -270,11 +297,7 @@ Result<FunctionCode> FunctionDecoder::decode() {
       return Error{fmt::format("{} has too many registers to be emulated", function_.name), "", {}};
   }
   if (code_.code.empty()) {
-    Instruction end;
-    end.flow = Flow::ret;
-    end.origin = static_cast<std::uint32_t>(context_.program->origins.size());
-    context_.program->origins.push_back({{}, "ret", function_.name});
-    code_.code.push_back(end);
+    stop_with("a function without a body");
   }
   return std::move(code_);
 }
@@ -289,7 +312,10 @@ void FunctionDecoder::decode_instruction(const PtxInstruction& in, Instruction& 
     out.guard_negated = in.guard_negated;
   }
   if (Step step = step_for(in.opcode); step != nullptr) {
-    (this->*step)(in, out);
+    if (has_known_form(in))
+      (this->*step)(in, out);
+    else
+      fail("this form");
   } else {
     decode_lane(in, out);
   }

@@ -62,6 +62,7 @@ class FunctionDecoder {
   void decode_mma(const PtxInstruction& in, Instruction& out);
   void decode_wmma(const PtxInstruction& in, Instruction& out);
 
+  void stop_with(std::string what);
   void fail(std::string why);
   bool failed() const { return !failure_.empty(); }
   // Operands. Wrong ones fail and give slot 0, which always exists.

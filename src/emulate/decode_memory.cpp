@@ -53,7 +53,7 @@ void FunctionDecoder::address(const PtxOperand& where, Instruction& out, MemoryA
 bool FunctionDecoder::element_registers(const PtxOperand& what, int element_bytes, bool writes, MemoryAccess& access) {
   bool vector = what.kind == PtxOperand::Kind::vector;
   std::size_t count = vector ? what.parts.size() : 1;
-  if (count == 0 || count > 8) {
+  if (count != 1 && count != 2 && count != 4 && count != 8) {
     fail("a vector of this length");
     return false;
   }

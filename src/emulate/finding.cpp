@@ -1,5 +1,7 @@
 #include "emulate/finding.h"
 
+#include <algorithm>
+
 namespace kw {
 
 std::string_view name_of(FindingKind kind) {
@@ -95,6 +97,7 @@ std::string_view advice_for(FindingKind kind) {
 
 bool FindingLog::admit(FindingKind kind, const PtxOrigin& where) {
   ++occurrences_;
+  kinds_ |= std::uint64_t{1} << static_cast<int>(kind);
   for (EmulatorFinding& finding : findings_) {
     // Without line information the PTX line has to do.
     bool same_place =
@@ -104,16 +107,27 @@ bool FindingLog::admit(FindingKind kind, const PtxOrigin& where) {
       return false;
     }
   }
-  return findings_.size() < limit_;
+  return findings_.size() < limit_ || note_to_replace(kind) != findings_.end();
 }
 
 void FindingLog::add(EmulatorFinding finding) {
-  if (findings_.size() < limit_) findings_.push_back(std::move(finding));
+  if (findings_.size() < limit_) {
+    findings_.push_back(std::move(finding));
+  } else if (auto note = note_to_replace(finding.kind); note != findings_.end()) {
+    *note = std::move(finding);
+  }
+}
+
+std::vector<EmulatorFinding>::iterator FindingLog::note_to_replace(FindingKind kind) {
+  if (kind == FindingKind::same_value_race) return findings_.end();
+  return std::find_if(findings_.begin(), findings_.end(),
+                      [](const EmulatorFinding& other) { return other.kind == FindingKind::same_value_race; });
 }
 
 void FindingLog::clear() {
   findings_.clear();
   occurrences_ = 0;
+  kinds_ = 0;
 }
 
 }  // namespace kw

@@ -54,19 +54,25 @@ class FindingLog {
  public:
   explicit FindingLog(std::size_t limit = 20) : limit_(limit) {}
 
-  // True when it is new and there is room: only then is it worth writing the message.
+  // True when it is new and there is room (a note gives way to anything worse): only then is it worth writing the
+  // message.
   bool admit(FindingKind kind, const PtxOrigin& where);
   void add(EmulatorFinding finding);
 
   const std::vector<EmulatorFinding>& findings() const { return findings_; }
   bool empty() const { return findings_.empty(); }
   std::uint64_t occurrences() const { return occurrences_; }
+  // Also of those that found no room: the verdict must not depend on how much is shown.
+  bool has(FindingKind kind) const { return (kinds_ >> static_cast<int>(kind) & 1) != 0; }
   void clear();
 
  private:
+  std::vector<EmulatorFinding>::iterator note_to_replace(FindingKind kind);
+
   std::size_t limit_;
   std::vector<EmulatorFinding> findings_;
   std::uint64_t occurrences_ = 0;
+  std::uint64_t kinds_ = 0;  // a bit each
 };
 
 // The general advice for a kind; findings that know more say more.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 
-#include "base/random.h"
+#include "emulate/block_order.h"
 #include "emulate/warp.h"
 
 namespace kw {
@@ -18,6 +18,7 @@ constexpr std::int64_t spinning_slice =
 constexpr std::int64_t atomic_slice = 4'000'000;  // without volatile loads waiting is unlikely
 constexpr std::int64_t unlimited_slice = std::int64_t{1} << 60;
 constexpr std::size_t resident_limit = 256;  // blocks under way at once
+constexpr std::uint64_t resident_limit_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t grid_limit = std::uint64_t{1} << 31;
 constexpr std::uint32_t block_limit = 1024;
 
@@ -91,49 +92,39 @@ std::unique_ptr<Worker> make_worker(LaunchState& launch) {
   return worker;
 }
 
-std::vector<std::uint64_t> block_order(const LaunchState& launch) {
-  const auto& grid = launch.arguments.grid;
-  std::uint64_t count = std::uint64_t{grid[0]} * grid[1] * grid[2];
-  std::vector<std::uint64_t> order;
-  if (!launch.options.only_blocks.empty()) {
-    for (std::uint64_t block : launch.options.only_blocks)
-      if (block < count) order.push_back(block);
-    return order;
-  }
-  // An endless grid ends by the instruction budget: each block needs at least one instruction.
-  count = std::min<std::uint64_t>(
-      count, static_cast<std::uint64_t>(std::max<std::int64_t>(launch.limits.warp_instructions, 1)));
-  order.resize(count);
-  std::iota(order.begin(), order.end(), std::uint64_t{0});
-  if (launch.options.block_order_seed != 0) {
-    Random random(launch.options.block_order_seed, 1);
-    for (std::size_t i = order.size(); i > 1; --i)
-      std::swap(order[i - 1], order[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(i) - 1))]);
-  }
-  return order;
+// Of a block under way: registers and local memory of its warps, shared memory with its shadows.
+std::uint64_t bytes_of_block(const LaunchState& launch) {
+  const FunctionCode& kernel = launch.program->functions[0];
+  return launch.warps * (std::uint64_t{kernel.file_bytes} + std::uint64_t{kernel.local_bytes} * warp_lanes * 2) +
+         std::uint64_t{launch.shared_bytes} * 8;
 }
 
 // One block after the other. Where a block seems to wait for another one, it is put aside and the next begins.
-void run_sequentially(Worker& worker, const std::vector<std::uint64_t>& order) {
+void run_blocks(Worker& worker, BlockQueue& queue) {
   LaunchState& launch = *worker.launch;
   std::int64_t slice = launch.program->spins            ? spinning_slice
                        : launch.program->global_atomics ? atomic_slice
                                                         : unlimited_slice;
-  if (order.size() == 1) slice = unlimited_slice;
+  if (queue.size() == 1) slice = unlimited_slice;
+  const std::uint64_t resident = std::min<std::uint64_t>(
+      resident_limit,
+      std::max<std::uint64_t>(resident_limit_bytes / std::max<std::uint64_t>(bytes_of_block(launch), 1), 2));
   std::vector<std::unique_ptr<Block>> waiting;
   std::unique_ptr<Block> fresh;
-  std::size_t next = 0, turn = 0;
-  while ((next < order.size() || !waiting.empty()) && worker.stop == StopReason::none) {
+  std::size_t turn = 0;
+  while (worker.stop == StopReason::none) {
     Block* block = nullptr;
     // In turns: one of those put aside, then a new one.
-    bool begin =
-        next < order.size() && (waiting.empty() || (waiting.size() < resident_limit && turn >= waiting.size()));
+    std::optional<std::uint64_t> number;
+    if (waiting.empty() || (waiting.size() < resident && turn >= waiting.size())) number = queue.take();
+    if (!number && waiting.empty()) return;
+    const bool begin = number.has_value();
     if (begin) {
       if (fresh == nullptr) fresh = make_block(worker);
       block = fresh.get();
       worker.resident.push_back(block);
       worker.current = block;
-      begin_block(*block, order[next++]);
+      begin_block(*block, *number);
       turn = 0;
     } else {
       if (turn >= waiting.size()) turn = 0;
@@ -220,20 +211,16 @@ bool workers_race(std::vector<std::unique_ptr<Worker>>& workers) {
 
 // Blocks spread over host threads. Empty when anything was found or might have been missed: then the memory is as
 // before and the blocks run one after the other, so that the result never depends on the number of threads.
-std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const std::vector<std::uint64_t>& order) {
+std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const BlockOrder& order) {
   Snapshot snapshot(*launch.memory);
   auto count = static_cast<std::size_t>(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(launch.options.threads), order.size()));
+  BlockQueue queue(order);
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < count; ++i) workers.push_back(make_worker(launch));
-  for (std::size_t i = 0; i < count; ++i) {
-    threads.emplace_back([&, i] {
-      std::vector<std::uint64_t> mine(order.begin() + static_cast<std::ptrdiff_t>(order.size() * i / count),
-                                      order.begin() + static_cast<std::ptrdiff_t>(order.size() * (i + 1) / count));
-      run_sequentially(*workers[i], mine);
-    });
-  }
+  for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&, i] { run_blocks(*workers[i], queue); });
+  run_blocks(*workers[0], queue);
   for (std::thread& thread : threads) thread.join();
   std::int64_t used = 0;
   bool clean = true;
@@ -247,38 +234,20 @@ std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const 
   return {};
 }
 
-bool is_fault(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::out_of_bounds:
-    case FindingKind::misaligned:
-    case FindingKind::null_pointer:
-    case FindingKind::use_after_free:
-    case FindingKind::input_overwritten:
-    case FindingKind::stack_overflow:
-    case FindingKind::trap:
-      return true;
-    default:
-      return false;
-  }
-}
-
 RunStatus status_of(const Worker& worker) {
+  using K = FindingKind;
+  auto any = [&](std::initializer_list<K> kinds) {
+    return std::any_of(kinds.begin(), kinds.end(), [&](K kind) { return worker.log.has(kind); });
+  };
   if (worker.stop == StopReason::unsupported) return RunStatus::unsupported;
-  bool fault = false, synchronization = false, race = false, uninitialised = false, rejected = false;
-  for (const EmulatorFinding& finding : worker.log.findings()) {
-    FindingKind kind = finding.kind;
-    fault |= is_fault(kind);
-    synchronization |= kind == FindingKind::barrier_divergence || kind == FindingKind::barrier_deadlock ||
-                       kind == FindingKind::warp_sync_divergence || kind == FindingKind::warp_sync_mask;
-    race |= kind == FindingKind::shared_race || kind == FindingKind::global_race;
-    uninitialised |= kind == FindingKind::uninitialised_address || kind == FindingKind::uninitialised_branch;
-    rejected |= kind == FindingKind::device_call;
-  }
-  if (rejected) return RunStatus::rejected;
-  if (fault) return RunStatus::fault;
-  if (synchronization) return RunStatus::synchronization;
-  if (race) return RunStatus::race;
-  if (uninitialised) return RunStatus::uninitialised;
+  if (any({K::device_call})) return RunStatus::rejected;
+  if (any({K::out_of_bounds, K::misaligned, K::null_pointer, K::use_after_free, K::input_overwritten, K::stack_overflow,
+           K::trap}))
+    return RunStatus::fault;
+  if (any({K::barrier_divergence, K::barrier_deadlock, K::warp_sync_divergence, K::warp_sync_mask}))
+    return RunStatus::synchronization;
+  if (any({K::shared_race, K::global_race})) return RunStatus::race;
+  if (any({K::uninitialised_address, K::uninitialised_branch})) return RunStatus::uninitialised;
   if (worker.stop == StopReason::budget) return RunStatus::timeout;
   return RunStatus::ok;
 }
@@ -325,13 +294,18 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
           memory.map(grid_workspace_address, grid_workspace_bytes, "grid workspace", MemoryAccessRight::read_write));
     KW_TRY_VOID(memory.fill(grid_workspace_address, 0, grid_workspace_bytes));
   }
-  std::vector<std::uint64_t> order = block_order(launch);
-  bool independent = !program.global_atomics && !program.spins && options.observer == nullptr;
+  // An endless grid ends by the instruction budget: each block needs at least one instruction.
+  const std::uint64_t blocks =
+      std::min(std::uint64_t{arguments.grid[0]} * arguments.grid[1] * arguments.grid[2],
+               static_cast<std::uint64_t>(std::max<std::int64_t>(limits.warp_instructions, 1)));
+  const BlockOrder order(blocks, options.block_order_seed, options.only_blocks);
+  bool independent = !program.global_atomics && !program.spins && !program.reads_clock && options.observer == nullptr;
   std::vector<std::unique_ptr<Worker>> workers;
   if (options.threads > 1 && independent && order.size() > 1) workers = run_in_parallel(launch, order);
   if (workers.empty()) {
     workers.push_back(make_worker(launch));
-    run_sequentially(*workers[0], order);
+    BlockQueue queue(order);
+    run_blocks(*workers[0], queue);
   }
   result.status = status_of(*workers[0]);
   result.findings = workers[0]->log.findings();

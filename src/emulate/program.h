@@ -237,6 +237,7 @@ struct Program {
   bool shared_atomics = false;
   bool global_atomics = false;  // blocks have to run one after the other
   bool spins = false;           // volatile or acquiring loads: blocks may wait for each other
+  bool reads_clock = false;     // its value depends on what ran before
   bool acquires = false;        // loads and atomics that order by themselves
   bool fences_order = false;    // has fences and something to publish with (atomics, volatile)
   std::uint32_t inline_caches = 0;

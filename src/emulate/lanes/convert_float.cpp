@@ -71,6 +71,19 @@ template <class D, class S, Rounding mode>
 struct FromInteger {
   typename D::Slot operator()(typename S::Value value) const { return from_integer<D, mode>(value); }
 };
+// For u64 there is none before AVX-512, and what compilers do instead is made for rounding to nearest alone (clang
+// gives -0 for 0 when rounding down). So: to nearest, and one step back where that went the wrong way.
+template <Rounding mode>
+struct DoubleFromU64 {
+  u64 operator()(u64 value) const {
+    constexpr double beyond = 18446744073709551616.0;  // 2^64
+    const double nearest = static_cast<double>(value);
+    const bool overflown = nearest >= beyond;
+    const u64 back = overflown ? 0 : static_cast<u64>(nearest);
+    const bool above = overflown || back > value, below = !overflown && back < value;
+    return bits_as<u64>(nearest) + (mode == Rounding::up && below ? 1 : 0) - (mode != Rounding::up && above ? 1 : 0);
+  }
+};
 
 template <class D, class S, class M>
 void add_from_integer(const LaneTable& table) {
@@ -81,7 +94,9 @@ void add_from_integer(const LaneTable& table) {
     const LaneSignature signature{D::type, {S::type}};
     if constexpr (M::mode == Rounding::nearest || sizeof(typename S::Value) < sizeof(typename D::Value)) {
       table.add(table.context, form.text, nearest, signature);
-    } else if constexpr (sizeof(typename S::Value) == 8) {
+    } else if constexpr (std::is_same_v<typename S::Value, u64> && std::is_same_v<D, F64>) {
+      add_row<AsBits<D>, S>(table, form.text, DoubleFromU64<M::mode>{});
+    } else if constexpr (std::is_same_v<typename S::Value, i64>) {
       table.add(table.context, form.text, &in_rounding_mode<nearest, M::mode>, signature);
     } else {
       add_row<AsBits<D>, S>(table, form.text, FromInteger<D, S, M::mode>{});

@@ -1,0 +1,45 @@
+#pragma once
+// In which order the blocks of a launch run. Not stored: a grid may have two thousand million blocks.
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace kw {
+
+class BlockOrder {
+ public:
+  // seed 0: ascending; otherwise a permutation. `only`: just these, in the order given; those beyond `count` are left
+  // out.
+  BlockOrder(std::uint64_t count, std::uint64_t seed, const std::vector<std::uint64_t>& only = {});
+
+  std::uint64_t size() const { return size_; }
+  std::uint64_t operator[](std::uint64_t position) const;  // the number of the block that runs then
+
+ private:
+  std::uint64_t size_ = 0;
+  std::uint64_t seed_ = 0;
+  int half_bits_ = 0;
+  std::vector<std::uint64_t> only_;
+};
+
+// Hands the blocks out, each once, to one or more workers. Which worker gets a block depends on how fast they are; what
+// comes out does not.
+class BlockQueue {
+ public:
+  explicit BlockQueue(const BlockOrder& order) : order_(order) {}
+  bool empty() const { return next_.load(std::memory_order_relaxed) >= order_.size(); }
+  std::optional<std::uint64_t> take() {
+    std::uint64_t position = next_.fetch_add(1, std::memory_order_relaxed);
+    if (position >= order_.size()) return std::nullopt;
+    return order_[position];
+  }
+  std::uint64_t size() const { return order_.size(); }
+
+ private:
+  const BlockOrder& order_;
+  std::atomic<std::uint64_t> next_{0};
+};
+
+}  // namespace kw
