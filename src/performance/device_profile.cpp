@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/hash.h"
 
 namespace kw {
 namespace fs = std::filesystem;
@@ -194,6 +195,7 @@ Result<DeviceProfile> load_profile(const std::string& name_or_path) {
   try {
     KW_TRY(DeviceProfile profile, parse_profile(text, file.string()));
     KW_TRY(profile.instructions, parse_instructions(instruction_text, instructions.string()));
+    profile.digest = Sha256().add(text).add(instruction_text).hex();
     return profile;
   } catch (const YAML::Exception& error) {
     return Error{error.what(), "", {file.string(), error.mark.line + 1, error.mark.column + 1}};
