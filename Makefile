@@ -23,9 +23,9 @@ build: setup
 test: setup
 	@$(STEP) "format check" $(MAKE) --no-print-directory format-check
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
-	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j 1
+	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
-	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -E '^(compile|sandbox|cli)' -j 1
+	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -E '^(compile|sandbox|cli)' -j $(JOBS)
 	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
 	@$(STEP) --summary
 

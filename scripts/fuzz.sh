@@ -6,23 +6,38 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${FUZZ_RUNS:-20000}
 cache=${KERNELWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernelwright}/fuzz
-for name in "$@"; do
+run_one() {
+  local name=$1 program log start=$SECONDS
   program=$(find build-asan/src -type f -name "$name" | head -1)
-  [ -n "$program" ] || { echo "there is no fuzzer $name in build-asan" >&2; exit 1; }
+  [ -n "$program" ] || { echo "there is no fuzzer $name in build-asan" >&2; return 1; }
   mkdir -p "$cache/$name"
-  seeds=(tests/fuzz/"$name")
-  dictionary=()
+  local seeds=() dictionary=()
+  [ -d "tests/fuzz/$name" ] && seeds=("tests/fuzz/$name")
   [ -e "tests/fuzz/$name.dict" ] && dictionary=(-dict="tests/fuzz/$name.dict")
-  start=$SECONDS
   log=$(mktemp)
-  if "$program" -runs="$runs" -timeout=10 -rss_limit_mb=2048 -max_len=4096 -artifact_prefix=build-asan/crash-"$name"- -print_final_stats=1 \
-    "${dictionary[@]}" "$cache/$name" $([ -d "${seeds[0]}" ] && echo "${seeds[@]}") >"$log" 2>&1; then
-    executed=$(awk '/stat::number_of_executed_units/ {print $2}' "$log")
-    echo "$name: $executed executions in $((SECONDS - start)) s, no crash, no hang"
+  if "$program" -runs="$runs" -timeout=10 -rss_limit_mb=2048 -max_len="${FUZZ_MAX_LEN:-4096}" \
+    -artifact_prefix=build-asan/crash-"$name"- -print_final_stats=1 "${dictionary[@]}" "$cache/$name" "${seeds[@]}" >"$log" 2>&1; then
+    echo "$name: $(awk '/stat::number_of_executed_units/ {print $2}' "$log") executions in $((SECONDS - start)) s, no crash, no hang"
     rm -f "$log"
   else
     tail -n 60 "$log"
     echo "$name: FAILED, the input is in build-asan/crash-$name-*" >&2
-    exit 1
+    return 1
   fi
+}
+# As many at a time as there are cores.
+failed=0
+running=0
+for name in "$@"; do
+  if [ "$running" -ge "$(nproc)" ]; then
+    wait -n || failed=1
+    running=$((running - 1))
+  fi
+  run_one "$name" &
+  running=$((running + 1))
 done
+while [ "$running" -gt 0 ]; do
+  wait -n || failed=1
+  running=$((running - 1))
+done
+exit $failed

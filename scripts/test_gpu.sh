@@ -7,4 +7,4 @@ command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || s
 command -v nvcc >/dev/null || skip "nvcc is not on PATH"
 python3 -c 'import torch, yaml; assert torch.cuda.is_available()' 2>/dev/null || skip "python3 has no torch with CUDA, or no PyYAML"
 mkdir -p build
-exec python3 scripts/check_naive_on_gpu.py build/naive_kernels.md
+exec python3 scripts/check_kernels_on_gpu.py build/kernels.md

@@ -108,42 +108,52 @@ std::vector<std::string> kernels_of(const std::vector<SizedPlan>& plans) {
   return names;
 }
 
-KernelBuild build_kernel(CompileService& service, const Task& task, std::string_view text, const std::string& file,
-                         const BuildOptions& options) {
+KernelBuild read_kernel(std::string_view text, const std::string& file, const BuildOptions& options) {
   KernelBuild build;
-  const auto stop = [&](BuildStatus status, Error problem) {
-    build.status = status;
-    build.problem = std::move(problem);
-    return std::move(build);
-  };
-
   build.findings = check_rules(text, file, options.policy);
   build.risk = assess_risk(text, file, options.policy);
   for (const Finding& finding : build.findings) {
-    if (finding.severity == Severity::error) {
-      return stop(BuildStatus::rejected, Error{finding.message, finding.advice, finding.where});
-    }
+    if (finding.severity != Severity::error) continue;
+    build.status = BuildStatus::rejected;
+    build.problem = Error{finding.message, finding.advice, finding.where};
+    return build;
   }
   auto kernel_file = read_kernel_file(text, file);
-  if (!kernel_file.ok()) return stop(BuildStatus::launcher_error, kernel_file.error());
+  if (!kernel_file.ok()) {
+    build.status = BuildStatus::launcher_error;
+    build.problem = kernel_file.error();
+    return build;
+  }
+  build.kernel_file = std::make_shared<const KernelFile>(std::move(kernel_file).value());
   build.fingerprint = fingerprint(text);
   build.pitfalls = find_pitfalls(text, file);
+  return build;
+}
 
+void plan_and_compile(CompileService& service, const Task& task, const BuildOptions& options, KernelBuild& build) {
+  const auto stop = [&](BuildStatus status, Error problem) {
+    build.status = status;
+    build.problem = std::move(problem);
+  };
   PlanLimits plan_limits = options.plan_limits;
   plan_limits.device = device_of(options.architecture);
-  for (const Sizes& sizes : options.sizes.empty() ? task.all_sizes() : options.sizes) {
-    auto plan = make_launch_plan(*kernel_file, task, sizes, plan_limits);
+  std::vector<PlanRequest> requests = options.plans;
+  if (requests.empty()) {
+    for (const Sizes& sizes : task.all_sizes()) requests.push_back({sizes, {}});
+  }
+  for (const PlanRequest& request : requests) {
+    auto plan = make_launch_plan(*build.kernel_file, task, request.sizes, plan_limits, request.scalars);
     if (!plan.ok()) {
       Error problem = plan.error();
-      problem.message += " [at " + to_string(sizes) + "]";
+      problem.message += " [at " + to_string(request.sizes) + "]";
       return stop(BuildStatus::launcher_error, std::move(problem));
     }
-    build.plans.push_back({sizes, std::move(plan).value()});
+    build.plans.push_back({request.sizes, std::move(plan).value()});
   }
 
   CompileRequest request;
-  request.source = kernel_file->device_source;
-  request.file_name = file;
+  request.source = build.kernel_file->device_source;
+  request.file_name = build.kernel_file->file;
   request.kernels = kernels_of(build.plans);
   request.architecture = options.architecture;
   request.want_cubin = options.want_cubin;
@@ -151,11 +161,17 @@ KernelBuild build_kernel(CompileService& service, const Task& task, std::string_
   build.compiled = service.compile(request);
   build.status = status_of(build.compiled.status);
   if (!build.built()) {
-    build.problem = first_problem(build.compiled, file);
-    return build;
+    build.problem = first_problem(build.compiled, build.kernel_file->file);
+    return;
   }
   const auto launches = check_launches(build, options.architecture);
-  if (!launches.ok()) return stop(BuildStatus::launcher_error, launches.error());
+  if (!launches.ok()) stop(BuildStatus::launcher_error, launches.error());
+}
+
+KernelBuild build_kernel(CompileService& service, const Task& task, std::string_view text, const std::string& file,
+                         const BuildOptions& options) {
+  KernelBuild build = read_kernel(text, file, options);
+  if (build.kernel_file != nullptr) plan_and_compile(service, task, options, build);
   return build;
 }
 

@@ -2,6 +2,7 @@
 // From a task and a kernel's text to something that can be executed: rules, split, launch plans, compilation.
 // Everything before a kernel runs, in one call, with one status.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,12 @@ enum class BuildStatus {
 };
 std::string_view to_string(BuildStatus status);
 
+// What a launcher is planned for. Its launches may depend on sizes and on scalar inputs.
+struct PlanRequest {
+  Sizes sizes;
+  ScalarInputs scalars;
+};
+
 struct SizedPlan {
   Sizes sizes;
   LaunchPlan plan;
@@ -38,7 +45,7 @@ struct BuildOptions {
   Policy policy;
   PlanLimits plan_limits;  // its device is replaced by the architecture's
   CompileLimits compile_limits;
-  std::vector<Sizes> sizes;  // to plan for; empty: all of the task's
+  std::vector<PlanRequest> plans;  // empty: all sizes of the task
 };
 
 struct KernelBuild {
@@ -48,11 +55,17 @@ struct KernelBuild {
   std::vector<Finding> pitfalls;
   Risk risk;
   std::string fingerprint;  // of the source, ignoring names, comments and layout; empty when it could not be read
-  std::vector<SizedPlan> plans;
-  CompileResult compiled;  // meaningful when the compiler was reached
+  std::shared_ptr<const KernelFile> kernel_file;  // null when the text could not be read
+  std::vector<SizedPlan> plans;                   // in the order of the requests
+  CompileResult compiled;                         // meaningful when the compiler was reached
 
   bool built() const { return status == BuildStatus::built; }
 };
+
+// The two halves of build_kernel. Reading takes no compiler and is enough to refuse whatever is no kernel: then the
+// kernel_file is null, and status and problem say why.
+KernelBuild read_kernel(std::string_view text, const std::string& file, const BuildOptions& options = {});
+void plan_and_compile(CompileService& service, const Task& task, const BuildOptions& options, KernelBuild& build);
 
 KernelBuild build_kernel(CompileService& service, const Task& task, std::string_view text, const std::string& file,
                          const BuildOptions& options = {});

@@ -1,5 +1,6 @@
 #include "task/input_values.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -82,6 +83,28 @@ std::uint16_t bfloat16_bits(float value) {
 
 float float_from_bfloat16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
+Result<std::string> make_input_beginning(const Task& task, std::size_t place, const Sizes& sizes, std::uint64_t seed,
+                                         std::int64_t limit) {
+  const TensorSpec& spec = task.inputs.at(place);
+  KW_TRY(std::int64_t elements, spec.elements_at(sizes));
+  elements = std::min(elements, limit);
+  std::string bytes(static_cast<std::size_t>(elements) * bytes_of(spec.dtype), '\0');
+  Random random(seed, place);
+  if (const auto* integers = std::get_if<IntegerValues>(&spec.values)) {
+    KW_TRY(const std::int64_t low, integers->low.evaluate(sizes));
+    KW_TRY(const std::int64_t high, integers->high.evaluate(sizes));
+    if (low > high) return Error{"'" + spec.name + "' has its lower bound above the upper one", "", {}};
+    for (std::int64_t i = 0; i < elements; ++i) store_integer(bytes, spec.dtype, i, random.integer(low, high));
+  } else if (const auto* uniform = std::get_if<UniformValues>(&spec.values)) {
+    for (std::int64_t i = 0; i < elements; ++i) {
+      store_number(bytes, spec.dtype, i, random.uniform(uniform->low, uniform->high));
+    }
+  } else {
+    for (std::int64_t i = 0; i < elements; ++i) store_number(bytes, spec.dtype, i, random.normal());
+  }
+  return bytes;
+}
+
 Result<std::vector<InputTensor>> make_inputs(const Task& task, const Sizes& sizes, std::uint64_t seed) {
   KW_TRY_VOID(task.check_sizes(sizes));
   std::vector<InputTensor> tensors;
@@ -89,23 +112,7 @@ Result<std::vector<InputTensor>> make_inputs(const Task& task, const Sizes& size
     const TensorSpec& spec = task.inputs[place];
     InputTensor tensor{spec.name, spec.dtype, {}, {}};
     KW_TRY(tensor.shape, spec.shape_at(sizes));
-    KW_TRY(const std::int64_t elements, spec.elements_at(sizes));
-    tensor.bytes.resize(static_cast<std::size_t>(elements) * bytes_of(spec.dtype));
-    Random random(seed, place);
-    if (const auto* integers = std::get_if<IntegerValues>(&spec.values)) {
-      KW_TRY(const std::int64_t low, integers->low.evaluate(sizes));
-      KW_TRY(const std::int64_t high, integers->high.evaluate(sizes));
-      if (low > high) return Error{"'" + spec.name + "' has its lower bound above the upper one", "", {}};
-      for (std::int64_t i = 0; i < elements; ++i) {
-        store_integer(tensor.bytes, spec.dtype, i, random.integer(low, high));
-      }
-    } else if (const auto* uniform = std::get_if<UniformValues>(&spec.values)) {
-      for (std::int64_t i = 0; i < elements; ++i) {
-        store_number(tensor.bytes, spec.dtype, i, random.uniform(uniform->low, uniform->high));
-      }
-    } else {
-      for (std::int64_t i = 0; i < elements; ++i) store_number(tensor.bytes, spec.dtype, i, random.normal());
-    }
+    KW_TRY(tensor.bytes, make_input_beginning(task, place, sizes, seed, max_tensor_elements));
     tensors.push_back(std::move(tensor));
   }
   return tensors;

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs every task's naive kernel on a real GPU, natively, at all of its sizes and compares it with the PyTorch reference in float64.
+"""Runs every task's kernels (naive.cu, optimised.cu) on a real GPU, natively, at all sizes, against the PyTorch reference in float64.
 
 An oracle that shares nothing with the C++ program: the file is built by plain nvcc as a shared library and its own launcher is called.
-Needs a GPU, nvcc, torch with CUDA and PyYAML. Prints one line a task and writes a Markdown table to the file given as argument.
+Needs a GPU, nvcc, torch with CUDA and PyYAML. Prints one line a kernel, writes a Markdown table to the file given as argument, and all
+times as JSON lines beside it.
 """
 import ast
 import concurrent.futures
 import ctypes
+import json
 import math
 import os
 import pathlib
@@ -62,11 +64,13 @@ def make_input(spec, sizes, generator):
     return made.to(dtype)
 
 
-def build(name, folder):
-    library = folder / f"{name}.so"
+def build(kernel, folder):
+    """kernel: (task, "naive" or "optimised")."""
+    name, variant = kernel
+    library = folder / f"{name}_{variant}.so"
     done = subprocess.run(["nvcc", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o", str(library),
-                           str(ROOT / "tasks" / name / "naive.cu")], capture_output=True, text=True)
-    return name, library if done.returncode == 0 else None, done.stderr
+                           str(ROOT / "tasks" / name / f"{variant}.cu")], capture_output=True, text=True)
+    return kernel, library if done.returncode == 0 else None, done.stderr
 
 
 def scalar_argument(tensor, dtype):
@@ -75,6 +79,17 @@ def scalar_argument(tensor, dtype):
         raise NotImplementedError("half scalars by value")
     kind = {"float32": ctypes.c_float, "float64": ctypes.c_double, "int32": ctypes.c_int, "int64": ctypes.c_longlong}[dtype]
     return kind(value)
+
+
+FLUSH = None
+
+
+def flush_l2():
+    """Writes more than twice the L2, and is long enough for the host to queue the next launch meanwhile."""
+    global FLUSH
+    if FLUSH is None:
+        FLUSH = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+    FLUSH.zero_()
 
 
 def run(task, launch, sizes, seed):
@@ -127,56 +142,68 @@ def run(task, launch, sizes, seed):
     unchanged = all(torch.equal(before[name], inputs[name]) for name in inputs)
 
     def time_us(call):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         times = []
-        for _ in range(5):
-            start.record(); call(); end.record(); torch.cuda.synchronize()
+        for _ in range(9):
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            flush_l2(); start.record(); call(); end.record(); torch.cuda.synchronize()
             times.append(start.elapsed_time(end) * 1000)
-        return sorted(times)[2]
+        return sorted(times)[len(times) // 2]
 
     return worst, unchanged, time_us(lambda: launch(*arguments)), time_us(lambda: reference(False))
 
 
 def main():
     tasks = {path.parent.name: yaml.safe_load(path.read_text()) for path in sorted(ROOT.glob("tasks/*/task.yaml"))}
-    wanted = sys.argv[2:] or list(tasks)
-    rows, failures = [], 0
+    kernels = [(name, variant) for name in (sys.argv[2:] or tasks) for variant in ("naive", "optimised")
+               if (ROOT / "tasks" / name / f"{variant}.cu").exists()]
+    rows, times, failures = {}, [], 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        built = {name: (library, log) for name, library, log in pool.map(lambda n: build(n, pathlib.Path(folder)), wanted)}
-        for name in wanted:
-            library, log = built[name]
+        built = {kernel: (library, log) for kernel, library, log in pool.map(lambda k: build(k, pathlib.Path(folder)), kernels)}
+        for kernel in kernels:
+            name, variant = kernel
+            library, log = built[kernel]
             if library is None:
-                print(f"FAIL {name}: does not build\n{log}")
+                print(f"FAIL {name} {variant}: does not build\n{log}")
                 failures += 1
                 continue
             task = tasks[name]
             launch = ctypes.CDLL(str(library)).launch
-            worst, clean, naive_us, torch_us, problem = 0.0, True, math.nan, math.nan, ""
+            worst, clean, first_us, torch_us, problem = 0.0, True, math.nan, math.nan, ""
             for kind in ("small", "train", "holdout"):
                 for number, sizes in enumerate(task["sizes"][kind]):
                     try:
-                        error, unchanged, naive, eager = run(task, launch, sizes, 1000 + number)
-                    except Exception as reason:  # the table must name every task, also one that breaks
+                        error, unchanged, own, eager = run(task, launch, sizes, 1000 + number)
+                    except Exception as reason:  # the table must name every kernel, also one that breaks
                         problem = f"{kind} {sizes}: {str(reason).splitlines()[0][:120]}"
                         break
                     torch.cuda.empty_cache()
                     worst, clean = max(worst, error), clean and unchanged
                     if error > 1:
                         problem = f"{kind} {sizes}: {error:.3g} x the allowed error"
+                    times.append({"task": name, "kernel": variant, "kind": kind, "size": sizes, "us": own, "pytorch_us": eager})
                     if kind == "train" and number == 0:
-                        naive_us, torch_us = naive, eager
+                        first_us, torch_us = own, eager
                 if problem:
                     break
             ok = not problem and clean and worst <= 1
             failures += not ok
-            print(f"{'ok  ' if ok else 'FAIL'} {name:32} error {worst:8.3g} of allowed, naive {naive_us:10.1f} us, eager {torch_us:10.1f} us"
+            print(f"{'ok  ' if ok else 'FAIL'} {name:32} {variant:9} error {worst:8.3g} of allowed, {first_us:10.1f} us, eager {torch_us:10.1f} us"
                   f"{'' if clean else ', INPUT CHANGED'} {problem}", flush=True)
-            rows.append((name, ok, worst, naive_us, torch_us))
-    print(f"{len(wanted) - failures} passed, {failures} failed")
+            rows.setdefault(name, {})[variant] = (ok, worst, first_us, torch_us)
+    print(f"{len(kernels) - failures} passed, {failures} failed")
     with open(sys.argv[1], "w") as out:
-        out.write("| task | right | worst error / allowed | naive, first train size (us) | PyTorch eager (us) | eager / naive |\n| --- | --- | ---: | ---: | ---: | ---: |\n")
-        for name, ok, worst, naive_us, torch_us in rows:
-            out.write(f"| {name} | {'yes' if ok else 'NO'} | {worst:.3g} | {naive_us:.1f} | {torch_us:.1f} | {torch_us / naive_us:.2f} |\n")
+        out.write("| task | right | worst error / allowed | naive (us) | optimised (us) | PyTorch eager (us) | naive / optimised | eager / optimised |\n"
+                  "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+        for name, found in rows.items():
+            naive, optimised = found.get("naive"), found.get("optimised")
+            right = all(each[0] for each in found.values())
+            worst = max(each[1] for each in found.values())
+            cells = [f"{naive[2]:.1f}" if naive else "", f"{optimised[2]:.1f}" if optimised else "", f"{(naive or optimised)[3]:.1f}",
+                     f"{naive[2] / optimised[2]:.2f}" if naive and optimised else "", f"{optimised[3] / optimised[2]:.2f}" if optimised else ""]
+            out.write(f"| {name} | {'yes' if right else 'NO'} | {worst:.3g} | {' | '.join(cells)} |\n")
+    with open(pathlib.Path(sys.argv[1]).with_suffix(".jsonl"), "w") as out:
+        for each in times:
+            out.write(json.dumps(each) + "\n")
     return 1 if failures else 0
 
 

@@ -1,0 +1,192 @@
+#include "judge/error_bound.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace kw {
+namespace {
+
+template <class T>
+T load(std::string_view bytes, std::int64_t index) {
+  T value;
+  std::memcpy(&value, bytes.data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
+  return value;
+}
+
+// Round to nearest even, keeping `bits` of a float's 23 bits of mantissa.
+float with_mantissa(float value, int bits) {
+  if (!std::isfinite(value)) return value;
+  const int dropped = 23 - bits;
+  const auto raw = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t half = (1u << (dropped - 1)) - 1 + ((raw >> dropped) & 1u);
+  return std::bit_cast<float>((raw + half) & ~((1u << dropped) - 1));
+}
+
+// What belongs to an output's dtype: the error that any kernel may have, whatever the reference's own is, and the
+// error that is never right. In units of |truth| + typical size of the truth.
+struct DtypeErrors {
+  double floor;
+  double ceiling;
+  double own_factor;  // kernels add up in other orders than PyTorch does
+};
+
+DtypeErrors errors_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16:
+      return {0x1p-9, 0x1p-5, 3};
+    case Dtype::bfloat16:
+      return {0x1p-6, 0x1p-3, 3};
+    case Dtype::float64:
+      return {0x1p-44, 0x1p-20, 16};
+    default:
+      return {0x1p-17, 0x1p-9, 16};
+  }
+}
+
+double typical_size(const OutputTensor& truth) {
+  const auto count = static_cast<std::int64_t>(truth.bytes.size() / sizeof(double));
+  double sum = 0;
+  std::int64_t finite = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = load<double>(truth.bytes, i);
+    if (!std::isfinite(value)) continue;
+    sum += value * value;
+    ++finite;
+  }
+  return finite == 0 ? 0 : std::sqrt(sum / static_cast<double>(finite));
+}
+
+double largest_error(const OutputTensor& truth, const OutputTensor& other, double size) {
+  const auto count = static_cast<std::int64_t>(truth.bytes.size() / sizeof(double));
+  double largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double expected = load<double>(truth.bytes, i);
+    const double error = std::abs(element_at(other.dtype, other.bytes, i) - expected);
+    const double unit = std::abs(expected) + size;
+    if (std::isfinite(error) && unit > 0) largest = std::max(largest, error / unit);
+  }
+  return largest;
+}
+
+double largest_finite(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16:
+      return 65504;
+    case Dtype::bfloat16:
+      return 3.3895313892515355e38;
+    case Dtype::float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+}  // namespace
+
+double element_at(Dtype dtype, std::string_view bytes, std::int64_t index) {
+  switch (dtype) {
+    case Dtype::float32:
+      return static_cast<double>(load<float>(bytes, index));
+    case Dtype::float16:
+      return static_cast<double>(float_from_float16(load<std::uint16_t>(bytes, index)));
+    case Dtype::bfloat16:
+      return static_cast<double>(float_from_bfloat16(load<std::uint16_t>(bytes, index)));
+    case Dtype::float64:
+      return load<double>(bytes, index);
+    case Dtype::int32:
+      return load<std::int32_t>(bytes, index);
+    case Dtype::int64:
+      return static_cast<double>(load<std::int64_t>(bytes, index));
+    case Dtype::int8:
+      return load<std::int8_t>(bytes, index);
+    case Dtype::uint8:
+      return load<std::uint8_t>(bytes, index);
+  }
+  KW_CHECK(false);
+}
+
+std::vector<InputTensor> coarse_inputs(const std::vector<InputTensor>& inputs) {
+  std::vector<InputTensor> coarse = inputs;
+  for (InputTensor& tensor : coarse) {
+    const auto count = static_cast<std::int64_t>(tensor.bytes.size() / bytes_of(tensor.dtype));
+    for (std::int64_t i = 0; i < count; ++i) {
+      char* place = tensor.bytes.data() + static_cast<std::size_t>(i) * bytes_of(tensor.dtype);
+      const double value = element_at(tensor.dtype, tensor.bytes, i);
+      if (tensor.dtype == Dtype::float32) {
+        const float rounded = with_mantissa(static_cast<float>(value), 10);
+        std::memcpy(place, &rounded, sizeof rounded);
+      } else if (tensor.dtype == Dtype::float16) {
+        const std::uint16_t rounded = float16_bits(with_mantissa(static_cast<float>(value), 7));
+        std::memcpy(place, &rounded, sizeof rounded);
+      } else if (tensor.dtype == Dtype::bfloat16) {
+        const std::uint16_t rounded = bfloat16_bits(with_mantissa(static_cast<float>(value), 4));
+        std::memcpy(place, &rounded, sizeof rounded);
+      } else if (tensor.dtype == Dtype::float64) {
+        const double rounded = static_cast<double>(static_cast<float>(value));
+        std::memcpy(place, &rounded, sizeof rounded);
+      }
+    }
+  }
+  return coarse;
+}
+
+ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, const OutputTensor& coarse) {
+  if (truth.dtype != Dtype::float64) return {};  // whole numbers are exact
+  const double size = typical_size(truth);
+  const DtypeErrors errors = errors_of(own.dtype);
+  const double own_error = largest_error(truth, own, size);
+  const double coarse_error = largest_error(truth, coarse, size);
+  // A quarter of what coarser inputs do: a kernel that rounds its inputs has four times more. The ceiling is for
+  // references that jump (a rounding, a comparison), where the coarse error says nothing.
+  double bound = std::max(errors.floor, std::min(coarse_error / 4, errors.ceiling));
+  bound = std::max(bound, std::min(errors.own_factor * own_error, std::max(errors.ceiling, 2 * own_error)));
+  return {bound, bound * size};
+}
+
+Comparison compare(const OutputTensor& truth, Dtype dtype, std::string_view bytes, const ErrorBound& bound) {
+  Comparison result;
+  result.elements = static_cast<std::int64_t>(bytes.size() / bytes_of(dtype));
+  double worst_ratio = -1;
+  bool any_expected = false, any_got = false;
+  for (std::int64_t i = 0; i < result.elements; ++i) {
+    const double expected = element_at(truth.dtype, truth.bytes, i);
+    const double got = element_at(dtype, bytes, i);
+    any_expected = any_expected || expected != 0;
+    any_got = any_got || got != 0;
+    double allowed = bound.absolute + bound.relative * std::abs(expected);
+    double error = std::abs(got - expected);
+    if (std::isnan(expected)) {
+      error = std::isnan(got) ? 0 : std::numeric_limits<double>::infinity();
+    } else if (std::isinf(got) && std::signbit(got) == std::signbit(expected) &&
+               std::abs(expected) + allowed >= largest_finite(dtype)) {
+      error = 0;  // overflows in this dtype
+    } else if (!std::isfinite(got)) {
+      error = std::numeric_limits<double>::infinity();
+    }
+    if (!std::isfinite(allowed)) allowed = 0;
+    if (!(error <= allowed)) {
+      ++result.wrong;
+      if (result.first_wrong < 0) result.first_wrong = i;
+      result.last_wrong = i;
+      result.not_finite = result.not_finite || (!std::isfinite(got) && std::isfinite(expected));
+    }
+    const double ratio = error == 0 ? 0 : allowed > 0 ? error / allowed : std::numeric_limits<double>::infinity();
+    if (ratio > worst_ratio) {
+      worst_ratio = ratio;
+      result.worst = i;
+      result.error = error;
+      result.allowed = allowed;
+      result.got = got;
+      result.expected = expected;
+    }
+  }
+  result.ok = result.wrong == 0;
+  result.all_zero = any_expected && !any_got;
+  if (bound.relative > 0 && result.allowed > 0) result.relative_error = result.error / result.allowed * bound.relative;
+  return result;
+}
+
+}  // namespace kw

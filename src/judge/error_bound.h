@@ -1,0 +1,50 @@
+#pragma once
+// How wrong an output may be. The truth is the reference in float64. An honest kernel in the task's dtype must pass
+// and one that computes in a coarser type must not, so the bound is derived from two measured errors: what PyTorch
+// itself gets wrong in the task's dtype, and what rounding the inputs to a coarser type would do to the truth.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "reference/reference.h"
+#include "task/task.h"
+
+namespace kw {
+
+// An element is right when |error| <= absolute + relative * |truth|.
+struct ErrorBound {
+  double relative = 0;
+  double absolute = 0;
+};
+
+// Inputs as a kernel would see them that throws precision away: float32 with TF32's 10 bits of mantissa, float16 with
+// bfloat16's 7, bfloat16 with 4, float64 as float32. Whole numbers stay.
+std::vector<InputTensor> coarse_inputs(const std::vector<InputTensor>& inputs);
+
+// `own` is the reference in the task's dtype, `coarse` the truth of coarse inputs.
+ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, const OutputTensor& coarse);
+
+struct Comparison {
+  bool ok = true;
+  double error = 0;    // of the worst element, in units of what is allowed there ...
+  double allowed = 0;  // ... which is this; both absolute
+  std::int64_t worst = 0;
+  std::int64_t wrong = 0;  // elements
+  std::int64_t elements = 0;
+  std::int64_t first_wrong = -1;
+  std::int64_t last_wrong = -1;
+  double got = 0;       // at the worst element
+  double expected = 0;  // there
+  bool not_finite = false;
+  bool all_zero = false;  // and should not be
+  // The size of the error in terms of the truth's size: between what an honest kernel and a coarser type would have.
+  double relative_error = 0;
+};
+
+Comparison compare(const OutputTensor& truth, Dtype dtype, std::string_view bytes, const ErrorBound& bound);
+
+// Element i of row-major bytes, as a double (whole numbers up to 2^53 exactly).
+double element_at(Dtype dtype, std::string_view bytes, std::int64_t index);
+
+}  // namespace kw

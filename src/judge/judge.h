@@ -1,0 +1,64 @@
+#pragma once
+// The judge: a task and a kernel's text go in, a verdict comes out. Nothing of the kernel's runs on the host; its
+// launcher is interpreted and its device code is emulated, with every check on.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "compile/cache.h"
+#include "compile/service.h"
+#include "judge/case_book.h"
+#include "judge/kernel_build.h"
+#include "judge/verdict.h"
+#include "performance/device_profile.h"
+
+namespace kw {
+
+struct JudgeOptions {
+  DeviceProfile profile;
+  std::string secret;  // empty: this machine's own, see machine_secret()
+  Policy policy;
+  int threads = 1;        // host threads for one kernel
+  bool want_time = true;  // model the time of correct kernels
+  bool cache = true;      // keep verdicts on disk
+  std::filesystem::path cache_folder = kw::cache_folder() / "verdicts";
+};
+
+// 32 random bytes that this machine made for itself once, readable by this user alone. Whoever knows them can know the
+// inputs that a kernel is judged with.
+Result<std::string> machine_secret();
+
+class Judge {
+ public:
+  // The service must outlive the judge.
+  Judge(CompileService& service, JudgeOptions options);
+  ~Judge();
+
+  // From any number of threads. Never fails: what is wrong with us or the machine is the status internal_error.
+  Verdict judge(const Task& task, std::string_view kernel_text, const std::string& file);
+
+  const JudgeOptions& options() const { return options_; }
+
+ private:
+  struct TaskEntry;
+  std::shared_ptr<TaskEntry> entry_for(const Task& task);
+  Verdict judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file);
+  void add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module, std::size_t first_timed_plan,
+                 Verdict& verdict);
+  // The naive kernel's modelled times at the train sizes; empty when they cannot be had.
+  std::vector<std::optional<double>> naive_times(TaskEntry& entry);
+  std::string key_of(const TaskEntry& entry, std::string_view text) const;
+
+  CompileService& service_;
+  JudgeOptions options_;
+  std::string identity_;  // of everything but task and kernel that a verdict depends on
+  std::optional<DiskCache> cache_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<TaskEntry>> entries_;  // by the task's identity
+};
+
+}  // namespace kw

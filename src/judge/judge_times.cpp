@@ -1,0 +1,83 @@
+// The part of the judge that models times.
+
+#include <cmath>
+
+#include "judge/full_size.h"
+#include "judge/judge.h"
+#include "judge/task_entry.h"
+
+namespace kw {
+namespace {
+
+struct Means {
+  double time = 0, low = 0, high = 0, naive = 0;
+  bool naive_known = true;
+};
+
+}  // namespace
+
+std::vector<std::optional<double>> Judge::naive_times(TaskEntry& entry) {
+  std::lock_guard lock(entry.naive_mutex);
+  if (entry.naive) return *entry.naive;
+  const Task& task = entry.book.task();
+  entry.naive.emplace(task.sizes_train.size());
+  if (task.naive.empty()) return *entry.naive;
+  BuildOptions build_options;
+  build_options.architecture = options_.profile.architecture;
+  for (const Sizes& sizes : task.sizes_train) {
+    const auto scalars = scalars_at(task, sizes, full_size_seed);
+    if (!scalars.ok()) return *entry.naive;
+    build_options.plans.push_back({sizes, *scalars});
+  }
+  const KernelBuild build = build_kernel(service_, task, task.naive, task.naive_file, build_options);
+  if (!build.built()) return *entry.naive;
+  const auto module = LoadedModule::load(build.compiled.ptx, task.naive_file);
+  if (!module.ok()) return *entry.naive;
+  for (std::size_t i = 0; i < build.plans.size(); ++i) {
+    const auto made = estimate(
+        options_.profile, {full_size_candidate(task, build.plans[i], *module, build.compiled.kernels, full_size_seed)});
+    if (made.ok()) (*entry.naive)[i] = made->us;
+  }
+  return *entry.naive;
+}
+
+void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
+                      std::size_t first_timed_plan, Verdict& verdict) {
+  const Task& task = entry.book.task();
+  const auto naive = naive_times(entry);
+  Means logs;
+  for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
+    const auto made = estimate(
+        options_.profile, {full_size_candidate(task, build.plans[i], module, build.compiled.kernels, full_size_seed)});
+    if (!made.ok()) {
+      VerdictFinding finding;
+      finding.kind = "no_time";
+      finding.severity = Severity::warning;
+      finding.message =
+          "the time at " + to_string(build.plans[i].sizes) + " cannot be modelled: " + made.error().message;
+      finding.advice = made.error().advice;
+      add_finding(verdict, std::move(finding));
+      return;
+    }
+    SizedTime time{
+        build.plans[i].sizes, made->us, {made->low_us, made->high_us}, naive[i - first_timed_plan], made->limiter};
+    logs.time += std::log(time.time_us);
+    logs.low += std::log(time.interval_us.low);
+    logs.high += std::log(time.interval_us.high);
+    logs.naive_known = logs.naive_known && time.naive_us.has_value();
+    if (time.naive_us) logs.naive += std::log(*time.naive_us);
+    verdict.times.push_back(std::move(time));
+    if (i != first_timed_plan) continue;
+    verdict.limiter = made->limiter;
+    verdict.terms = made->terms;
+    verdict.hot_lines = made->hot_lines;
+  }
+  if (verdict.times.empty()) return;
+  const auto count = static_cast<double>(verdict.times.size());
+  verdict.time_source = "modelled";
+  verdict.time_us = std::exp(logs.time / count);
+  verdict.time_interval_us = Interval{std::exp(logs.low / count), std::exp(logs.high / count)};
+  if (logs.naive_known) verdict.speedup_naive = std::exp((logs.naive - logs.time) / count);
+}
+
+}  // namespace kw

@@ -1,0 +1,25 @@
+#pragma once
+// What the judge keeps for a task while the program runs.
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/judge.h"
+
+namespace kw {
+
+inline constexpr std::uint64_t full_size_seed = 7;  // nothing is checked at full size: it need not be private
+
+struct Judge::TaskEntry {
+  TaskEntry(const Task& task, std::string its_identity, const std::string& secret)
+      : book(task, secret), identity(std::move(its_identity)) {}
+
+  CaseBook book;
+  std::string identity;
+  std::mutex naive_mutex;
+  std::optional<std::vector<std::optional<double>>> naive;
+};
+
+}  // namespace kw

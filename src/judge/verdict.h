@@ -1,0 +1,119 @@
+#pragma once
+// The judge's answer about one kernel. Its JSON form is documented in docs/verdict.md and stable: keys are added, never
+// changed.
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/severity.h"
+#include "base/statistics.h"
+#include "judge/case_book.h"
+#include "performance/performance.h"
+#include "source/risk.h"
+
+namespace kw {
+
+enum class VerdictStatus : std::uint8_t {
+  correct,
+  wrong,  // ran to the end with a wrong answer
+  compile_error,
+  rejected,        // contains what a kernel must not contain
+  fault,           // out of bounds, misaligned, uninitialised, barrier misuse: what a sanitizer calls an error
+  race,            // the result depends on the order in which threads or blocks run
+  timeout,         // endless, deadlocked, or far too slow; or the compiler ran into its limits
+  unsupported,     // needs what this backend cannot execute: says nothing about the kernel
+  launcher_error,  // no launcher, a wrong signature, or a launch that would fail
+  internal_error,  // our fault or the machine's: the kernel is not judged
+};
+std::string_view to_string(VerdictStatus status);
+std::optional<VerdictStatus> verdict_status_from_string(std::string_view text);
+
+struct CaseVerdict {
+  Sizes sizes;
+  bool hidden = false;
+  std::uint64_t seed = 0;
+  InputKind inputs = InputKind::ordinary;
+  std::string output;    // the worst one, where there are several
+  double max_error = 0;  // absolute, of the element that is furthest beyond what is allowed
+  double tolerance = 0;  // what is allowed there
+  bool ok = false;
+};
+
+struct VerdictFinding {
+  std::string kind;  // "out_of_bounds", "shared_race", "compile", "device-printf" ...
+  Severity severity = Severity::error;
+  int line = 0;  // 0: unknown
+  int column = 0;
+  std::string message;
+  std::string advice;
+  std::string kernel;
+  std::uint64_t occurrences = 1;
+};
+
+struct KernelUse {
+  std::string kernel;
+  int registers = 0;
+  int spill_bytes = 0;
+  int stack_bytes = 0;
+  std::int64_t shared_bytes = 0;  // static and dynamic
+  std::string grid;               // at the first timed size
+  std::string block;
+  double occupancy = 0;  // 0 to 1
+  std::string occupancy_limiter;
+};
+
+// The time at one of the task's train sizes.
+struct SizedTime {
+  Sizes sizes;
+  double time_us = 0;
+  Interval interval_us;
+  std::optional<double> naive_us;
+  std::string limiter;
+};
+
+struct Verdict {
+  std::string task;
+  std::string kernel_file;
+  VerdictStatus status = VerdictStatus::internal_error;
+  bool compiled = false;
+  bool correct = false;
+  std::string backend = "emulator";
+  std::string profile;
+  std::string summary;  // one sentence
+  std::vector<CaseVerdict> cases;
+  std::vector<VerdictFinding> findings;  // what is wrong: none when it is correct
+  std::vector<VerdictFinding> hints;     // warnings and notes: what could be better
+  std::vector<KernelUse> resources;
+
+  std::optional<double> time_us;  // geometric mean over the train sizes
+  std::string time_source;        // "measured" or "modelled"; empty: no time
+  std::optional<Interval> time_interval_us;
+  std::optional<double> speedup_naive;
+  std::optional<double> speedup_pytorch;
+  std::vector<SizedTime> times;
+  std::string limiter;
+  std::vector<TimeTerm> terms;  // at the first train size
+  std::vector<HotLine> hot_lines;
+
+  Risk risk;
+  std::vector<std::string> flags;  // "keeps_state", "reduced_precision" ...
+  std::string feedback;            // what an agent is told
+  std::string fingerprint;
+  std::string ptx_fingerprint;
+  double compile_ms = 0;
+  double judge_ms = 0;  // all of it
+  bool from_cache = false;
+};
+
+// Into findings or hints, by its severity.
+void add_finding(Verdict& verdict, VerdictFinding finding);
+
+nlohmann::ordered_json to_json(const Verdict& verdict);
+// Of a verdict that was written by to_json; an error when it is not one.
+Result<Verdict> verdict_from_json(const nlohmann::ordered_json& json);
+
+}  // namespace kw
