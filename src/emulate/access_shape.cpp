@@ -40,7 +40,7 @@ __attribute__((always_inline)) inline void find_shape_in(const Word* lanes, Word
   shape.aligned = (low & (bytes - 1)) == 0;
   shape.run = not_run == 0;
   shape.uniform = not_uniform == 0;
-  shape.heads = all_lanes;
+  shape.heads = shape.uniform && active == all_lanes ? 1 : all_lanes;
   if (!shape.run && !shape.uniform && active == all_lanes) {
     LaneMask heads = 1;
     for (int lane = 1; lane < warp_lanes; ++lane)
