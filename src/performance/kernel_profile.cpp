@@ -66,7 +66,8 @@ class Sampler {
       if (!done.insert(std::min(chosen, blocks - 1)).second) continue;
       KW_TRY_VOID(emulate(std::min(chosen, blocks - 1)));
       count();
-      const bool spent = profile_.emulated_warp_instructions > options_.warp_instructions;
+      // The next one may cost as much again.
+      const bool spent = 2 * profile_.emulated_warp_instructions > options_.warp_instructions;
       if (spent || (counted_.size() >= 3 && spread() < equal_blocks)) break;
     }
     finish();
@@ -82,6 +83,7 @@ class Sampler {
     LoopBudget loops;
     loops.warp_instructions =
         std::max(smallest_loop_budget, options_.warp_instructions / block_part / profile_.warps / 3);
+    loops.hopeless_instructions = options_.warp_instructions / 4;
     recorder_.begin_block(profile_.warps, loops);
     RunOptions run;
     run.only_blocks = {block};

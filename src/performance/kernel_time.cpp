@@ -22,35 +22,60 @@ double distinct(double own, const AllocationProfile& allocation, const std::arra
   return std::min(own * factor, std::ceil(static_cast<double>(allocation.bytes) / sector_bytes));
 }
 
-// What the second-level cache fetches and writes back. Everything once; and again what comes back after more than the
-// cache holds has passed: between waves of blocks, or within a block.
+// The part that is still there after `bytes` of other data have passed: hashing and a policy other than strict LRU
+// soften the edge.
+double kept(double bytes, double l2_bytes) { return bytes <= 0 ? 1 : std::clamp(2 * l2_bytes / bytes - 1, 0.0, 1.0); }
+
+using Extent = std::array<double, 3>;
+
+// Blocks start in linear order, x fastest: what `count` of them cover.
+Extent consecutive(double count, const Extent& grid) {
+  return {std::min(grid[0], count), std::clamp(std::ceil(count / grid[0]), 1.0, grid[1]),
+          std::clamp(std::ceil(count / (grid[0] * grid[1])), 1.0, grid[2])};
+}
+
+double footprint_bytes(const KernelProfile& profile, const Extent& extent) {
+  double sectors = 0;
+  for (const auto& [index, allocation] : profile.allocations)
+    sectors += std::max(distinct(allocation.use.read, allocation, extent),
+                        distinct(allocation.use.written, allocation, extent));
+  return sectors * sector_bytes;
+}
+
+// What the second-level cache fetches and writes back: everything once, and again what is wanted after more than the
+// cache holds has passed. Neighbours in x run at the same time; those in y and z come after a row or a plane of blocks.
+// Data that is shared in other ways (tables, gathers) is revisited at even distances.
 DramTraffic dram_traffic(const DeviceProfile& device, const KernelProfile& profile, ResidentData& resident) {
+  const double l2_bytes = device.l2_mib * 1048576;
+  const Extent grid{static_cast<double>(profile.grid[0]), static_cast<double>(profile.grid[1]),
+                    static_cast<double>(profile.grid[2])};
   const double on_device =
       std::min(profile.blocks, profile.resident_blocks * static_cast<double>(device.multiprocessors));
-  const double waves = std::max(1.0, profile.blocks / on_device);
-  const std::array<double, 3> grid{static_cast<double>(profile.grid[0]), static_cast<double>(profile.grid[1]),
-                                   static_cast<double>(profile.grid[2])};
-  // Blocks start in linear order, x fastest.
-  const std::array<double, 3> wave{std::min(grid[0], on_device),
-                                   std::clamp(std::ceil(on_device / grid[0]), 1.0, grid[1]),
-                                   std::clamp(std::ceil(on_device / (grid[0] * grid[1])), 1.0, grid[2])};
-  double wave_bytes = 0;
-  for (const auto& [index, allocation] : profile.allocations)
-    wave_bytes +=
-        (distinct(allocation.use.read, allocation, wave) + distinct(allocation.use.written, allocation, wave)) *
-        sector_bytes;
-  const double l2_bytes = device.l2_mib * 1048576;
-  const double lost = wave_bytes > l2_bytes ? 1 - l2_bytes / wave_bytes : 0;
+  const double row = std::max(grid[0], on_device), plane = std::max(grid[0] * grid[1], on_device);
+  const double kept_row = row <= on_device ? 1 : kept(footprint_bytes(profile, consecutive(row, grid)), l2_bytes);
+  const double kept_plane = plane <= on_device ? 1 : kept(footprint_bytes(profile, consecutive(plane, grid)), l2_bytes);
+  const double all_bytes = profile.blocks * (profile.l2_load_sectors + profile.l2_store_sectors) * sector_bytes;
   DramTraffic traffic;
   for (const auto& [index, allocation] : profile.allocations) {
-    const double once = distinct(allocation.use.read, allocation, grid);
-    const double by_waves = waves * distinct(allocation.use.read, allocation, wave);
-    const double again = std::max(0.0, std::min(by_waves, profile.blocks * allocation.use.read) - once);
+    const double limit = std::ceil(static_cast<double>(allocation.bytes) / sector_bytes);
+    const auto& shared = allocation.shared_with_neighbour;
+    const double along_x = allocation.use.read * (1 + (grid[0] - 1) * (1 - shared[0]));
+    const double fetched = along_x * (1 + (grid[1] - 1) * (1 - shared[1])) * (1 + (grid[2] - 1) * (1 - shared[2]));
+    const double fetched_again = along_x * (1 + (grid[1] - 1) * (1 - shared[1] * kept_row)) *
+                                     (1 + (grid[2] - 1) * (1 - shared[2] * kept_plane)) -
+                                 fetched;
+    const double once = std::min(fetched, limit);
+    const double visits = fetched / std::max(once, 1.0);
+    const double elsewhere = (fetched - once) * (1 - kept(all_bytes / visits, l2_bytes));
     const double there = resident.fraction(index, once * sector_bytes);
-    traffic.read_bytes += (once * (1 - there) + again * lost) * sector_bytes;
+    traffic.read_bytes += (once * (1 - there) + elsewhere + fetched_again) * sector_bytes;
     traffic.written_bytes += distinct(allocation.use.written, allocation, grid) * sector_bytes;
   }
-  traffic.read_bytes += profile.blocks * profile.far_sectors * lost * sector_bytes;
+  const double kept_wave = kept(footprint_bytes(profile, consecutive(on_device, grid)), l2_bytes);
+  traffic.read_bytes += profile.blocks * profile.far_sectors * (1 - kept_wave) * sector_bytes;
+  // No more can be fetched than is asked for.
+  traffic.read_bytes = std::min(traffic.read_bytes, profile.blocks * profile.l2_load_sectors * sector_bytes +
+                                                        profile.blocks * profile.atomic_sectors * sector_bytes);
   for (const auto& [index, allocation] : profile.allocations)
     resident.touch(index, std::max(distinct(allocation.use.read, allocation, grid),
                                    distinct(allocation.use.written, allocation, grid)) *

@@ -6,9 +6,9 @@ namespace kw {
 namespace {
 
 constexpr std::int64_t fewest_iterations = 8;
-constexpr std::int64_t fewest_when_late = 2;  // once a warp has used its budget many times over (nested loops)
-constexpr std::int64_t late_factor = 8;
-constexpr std::int64_t cut_multiple = 8;  // iterations that share a sector come in powers of two
+constexpr std::int64_t fewest_long_iterations = 3;  // when these alone are over the budget
+constexpr std::int64_t late_factor = 8;             // budgets after which a warp (with nested loops) must hurry
+constexpr std::int64_t cut_multiple = 8;            // iterations that share a sector come in powers of two
 
 std::int64_t lane_value(Warp& warp, Slot slot, bool wide, bool is_signed, int lane) {
   if (wide) return static_cast<std::int64_t>(warp.u64(slot, lane));
@@ -111,8 +111,9 @@ LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, Lane
   std::int64_t& cut_at = cut_at_[index];
   if (cut_at == 0 && activation.steady) {
     const bool late = state.executed > late_factor * budget_.warp_instructions;
-    const bool enough = activation.iterations >= (late ? fewest_when_late : fewest_iterations);
-    if (enough && (spent > budget_.warp_instructions / 2 || late))
+    const bool enough = activation.iterations >= fewest_iterations && spent > budget_.warp_instructions / 2;
+    const bool must = activation.iterations >= fewest_long_iterations && (late || spent > budget_.warp_instructions);
+    if (enough || must)
       cut_at = activation.iterations < cut_multiple
                    ? activation.iterations
                    : (activation.iterations + cut_multiple - 1) / cut_multiple * cut_multiple;

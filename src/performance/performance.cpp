@@ -13,7 +13,6 @@
 namespace kw {
 namespace {
 
-constexpr double transfer_overlap = 1;      // a copy reads and writes, a memset writes
 constexpr double scaled_uncertainty = 0.3;  // added when the time comes from smaller sizes
 constexpr double incomplete_uncertainty = 1.0;
 
@@ -33,7 +32,7 @@ std::string shape_of(const ProfiledLaunch& launch) {
 }
 
 double transfer_us(const DeviceProfile& profile, const ProfiledTransfer& transfer) {
-  const double factor = transfer.kind == ProfiledTransfer::Kind::copy ? 1 + transfer_overlap : 1;
+  const double factor = transfer.kind == ProfiledTransfer::Kind::copy ? 2 : 1;  // reads and writes
   return profile.transfer_us + factor * static_cast<double>(transfer.bytes) / profile.dram_gb_per_s * 1e-3;
 }
 

@@ -29,6 +29,7 @@ class WarpClock {
   bool at_barrier() const { return at_barrier_; }
   double time() const { return region_start_; }
   double weighted_time() const { return weighted_; }
+  double weight() const { return weight_; }
   void wait_until(double time, double weighted) {
     region_start_ = region_end_ = time;
     weighted_ = weighted;
@@ -129,7 +130,7 @@ double block_chain(const StaticCode& code, const DeviceProfile& profile, BlockTr
   double end = 0;
   for (bool any = true; any;) {
     any = false;
-    double latest = 0, latest_weighted = 0;
+    double latest = 0, latest_weighted = 0, weight = 1;
     for (WarpClock& clock : clocks) {
       if (!clock.advance()) continue;
       any = true;
@@ -137,10 +138,11 @@ double block_chain(const StaticCode& code, const DeviceProfile& profile, BlockTr
       if (!clock.at_barrier()) continue;
       latest = std::max(latest, clock.time());
       latest_weighted = std::max(latest_weighted, clock.weighted_time());
+      weight = std::max(weight, clock.weight());
     }
     for (WarpClock& clock : clocks)
       if (clock.at_barrier())
-        clock.wait_until(latest + profile.barrier_cycles, latest_weighted + profile.barrier_cycles);
+        clock.wait_until(latest + profile.barrier_cycles, latest_weighted + weight * profile.barrier_cycles);
   }
   return end + profile.block_start_cycles;
 }
