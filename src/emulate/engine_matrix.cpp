@@ -242,6 +242,7 @@ void for_fragment(Warp& warp, const Instruction& in, LaneMask active, Visit visi
 
 void run_wmma_load(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
+  if (warp.worker->launch->options.profiling) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   // The results may lie where the address did.
   std::vector<std::uint64_t> values(static_cast<std::size_t>(warp_lanes) * 64);
@@ -267,6 +268,7 @@ void run_wmma_load(Warp& warp, const Instruction& in, LaneMask active) {
 
 void run_wmma_store(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
+  if (warp.worker->launch->options.profiling) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   for_fragment(warp, in, active, [&](int lane, int e, std::uint64_t address, std::uint32_t bytes) {
     std::uint64_t value = get_element(warp, matrix.registers_d, matrix.d, lane, e);
@@ -279,6 +281,7 @@ void run_wmma_store(Warp& warp, const Instruction& in, LaneMask active) {
 // of row l / 4.
 void run_ldmatrix(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
+  if (warp.worker->launch->options.profiling) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   std::uint64_t addresses[warp_lanes];
   addresses_of(warp, in, matrix.memory, addresses);
@@ -307,6 +310,7 @@ void run_ldmatrix(Warp& warp, const Instruction& in, LaneMask active) {
 
 void run_stmatrix(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
+  if (warp.worker->launch->options.profiling) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   std::uint64_t addresses[warp_lanes];
   addresses_of(warp, in, matrix.memory, addresses);
