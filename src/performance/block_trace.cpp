@@ -83,6 +83,7 @@ LaneMask BlockRecorder::executes(Warp& warp, const Instruction& instruction, Lan
   entry.instruction = number;
   entry.weight = static_cast<float>(cutter_.weight(warp.index));
   entry.lanes = static_cast<std::uint8_t>(__builtin_popcount(active));
+  if (known.compare >= 0) cutter_.at_compare(warp, known, active);
   if (known.loop >= 0) active = cutter_.at_branch(warp, known, active);
   if (known.memory && active != 0) {
     std::array<ObservedAccess, most_observed_accesses> accesses;

@@ -31,12 +31,28 @@ std::int64_t trips(LoopCondition::Operator op, std::int64_t difference, std::int
   return -difference / step + 1;
 }
 
+// After how many more steps the comparison has another result than now; -1: never.
+std::int64_t flips_after(LoopCondition::Operator op, std::int64_t difference, std::int64_t step) {
+  using Operator = LoopCondition::Operator;
+  if (step == 0) return -1;
+  if (op == Operator::equal || op == Operator::not_equal)
+    return difference == 0 ? 1 : difference % step == 0 && -difference / step > 0 ? -difference / step : -1;
+  // a <= b and a > b turn where a - 1 < b does.
+  if (op == Operator::less_equal || op == Operator::greater) --difference;
+  if (difference < 0 && step > 0) return (-difference + step - 1) / step;
+  if (difference >= 0 && step < 0) return difference / -step + 1;
+  return -1;
+}
+
 }  // namespace
 
 void LoopCutter::begin_block(std::uint32_t warps, const LoopBudget& budget) {
   budget_ = budget;
   warps_.assign(warps, {});
-  for (WarpLoops& warp : warps_) warp.loops.resize(code_->loops.size());
+  for (WarpLoops& warp : warps_) {
+    warp.loops.resize(code_->loops.size());
+    warp.compares.resize(code_->compares.size());
+  }
 }
 
 void LoopCutter::leave(WarpLoops& state, Activation& activation) {
@@ -73,17 +89,42 @@ void LoopCutter::advance_integers(Warp& warp, const Loop& loop, const Activation
   }
 }
 
-// Of the lane that goes on longest.
-std::int64_t LoopCutter::remaining(Warp& warp, const LoopCondition& condition, const Activation& activation,
-                                   LaneMask active) const {
-  std::int64_t most = -1;
+void LoopCutter::at_compare(Warp& warp, const StaticInstruction& compare, LaneMask active) {
+  if (active == 0) return;
+  const auto index = static_cast<std::size_t>(compare.compare);
+  const LoopCondition& condition = code_->compares[index];
+  Watched& watched = warps_[warp.index].compares[index];
+  const int lane = __builtin_ctz(active);
+  const std::int64_t difference = lane_value(warp, condition.a, condition.wide, condition.is_signed, lane) -
+                                  lane_value(warp, condition.b, condition.wide, condition.is_signed, lane);
+  const std::int64_t step = difference - watched.difference;
+  watched.steady = watched.seen >= 2 && step == watched.step && step != 0;
+  watched.step = step;
+  watched.difference = difference;
+  ++watched.seen;
+}
+
+// How often the loop goes on: for the lane that goes on longest; or until a comparison inside changes its result.
+std::int64_t LoopCutter::remaining(Warp& warp, const Loop& loop, const Activation& activation, LaneMask active) const {
+  std::int64_t result = -1;
+  if (!loop.condition) {
+    for (std::uint32_t index : loop.compares) {
+      const Watched& watched = warps_[warp.index].compares[index];
+      if (!watched.steady) continue;
+      const std::int64_t flip = flips_after(code_->compares[index].op, watched.difference, watched.step);
+      // The iteration in which it changes is run.
+      if (flip > 0 && (result < 0 || flip - 1 < result)) result = flip - 1;
+    }
+    return result;
+  }
+  const LoopCondition& condition = *loop.condition;
   for (LaneMask left = active; left != 0; left &= left - 1) {
     const int lane = __builtin_ctz(left);
     const std::int64_t difference = lane_value(warp, condition.a, condition.wide, condition.is_signed, lane) -
                                     lane_value(warp, condition.b, condition.wide, condition.is_signed, lane);
-    most = std::max(most, trips(condition.op, difference, activation.step));
+    result = std::max(result, trips(condition.op, difference, activation.step));
   }
-  return most;
+  return result;
 }
 
 LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, LaneMask active) {
@@ -93,6 +134,7 @@ LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, Lane
   Activation& activation = state.loops[index];
   if (active == 0) {
     leave(state, activation);
+    for (std::uint32_t compare : loop.compares) state.compares[compare] = {};
     return active;
   }
   if (activation.iterations == 0) activation.executed_before = state.executed;
@@ -107,6 +149,8 @@ LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, Lane
     activation.steady = activation.iterations > 2 && step == activation.step && step != 0;
     activation.step = step;
     activation.last_difference = difference;
+  } else {
+    activation.steady = activation.iterations > 2 && remaining(warp, loop, activation, active) > 0;
   }
   std::int64_t& cut_at = cut_at_[index];
   if (cut_at == 0 && activation.steady) {
@@ -119,7 +163,7 @@ LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, Lane
                    : (activation.iterations + cut_multiple - 1) / cut_multiple * cut_multiple;
   }
   if (!activation.weighted && cut_at != 0 && activation.iterations == cut_at && activation.steady) {
-    const std::int64_t left = remaining(warp, *loop.condition, activation, active);
+    const std::int64_t left = remaining(warp, loop, activation, active);
     if (left > cut_at) {
       activation.weighted = true;
       activation.factor = static_cast<double>(left) / static_cast<double>(cut_at);
@@ -133,7 +177,9 @@ LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, Lane
     if (activation.iterations >= activation.leave_at) {
       advance_integers(warp, loop, activation);
       leave(state, activation);
-      return 0;
+      if (loop.condition) return 0;
+      for (std::uint32_t compare : loop.compares) state.compares[compare] = {};
+      return active;
     }
     std::swap(activation.earlier, activation.before);
     read_integers(warp, loop, activation.before);

@@ -2,7 +2,9 @@
 // Loops that run long are not emulated to their end. A loop whose condition compares registers that advance by the same
 // amount each time (nearly every counted loop) has a known number of iterations left. After some iterations have been
 // run in full, as many more stand for all the rest: they are counted with a weight. Then the loop's counters and
-// pointers are set to what they would be after its last iteration, and the warp leaves it.
+// pointers are set to what they would be after its last iteration, and the warp leaves it. Where the branch does not
+// depend on such a comparison directly (a double buffer whose last round is special, say), the comparisons inside are
+// watched: until the first of them changes its result nothing changes, so the loop is moved on to there.
 
 #include <array>
 #include <cstdint>
@@ -26,6 +28,7 @@ class LoopCutter {
   void begin_block(std::uint32_t warps, const LoopBudget& budget);
 
   // At a loop's branch: the lanes that go back.
+  void at_compare(Warp& warp, const StaticInstruction& compare, LaneMask active);
   LaneMask at_branch(Warp& warp, const StaticInstruction& branch, LaneMask active);
   void count(std::uint32_t warp) { ++warps_[warp].executed; }
 
@@ -46,14 +49,20 @@ class LoopCutter {
     std::int64_t skipped = 0;
     std::vector<std::uint64_t> earlier, before;  // lane values of Loop::integers at the last two iterations
   };
+  struct Watched {
+    std::int64_t seen = 0;
+    std::int64_t difference = 0;
+    std::int64_t step = 0;
+    bool steady = false;
+  };
   struct WarpLoops {
     std::int64_t executed = 0;
     double weight = 1;
     std::vector<Activation> loops;
+    std::vector<Watched> compares;
   };
 
-  std::int64_t remaining(Warp& warp, const LoopCondition& condition, const Activation& activation,
-                         LaneMask active) const;
+  std::int64_t remaining(Warp& warp, const Loop& loop, const Activation& activation, LaneMask active) const;
   void leave(WarpLoops& state, Activation& activation);
   static void read_integers(Warp& warp, const Loop& loop, std::vector<std::uint64_t>& values);
   static void advance_integers(Warp& warp, const Loop& loop, const Activation& activation);

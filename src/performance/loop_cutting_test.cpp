@@ -70,6 +70,27 @@ TEST(LoopCutting, Nested) {
                       64, 300);
 }
 
+TEST(LoopCutting, DoubleBufferWithASpecialLastRound) {
+  expect_equal_counts(R"(__global__ void kernel(const float* x, float* y, int n) {
+    __shared__ float t[2][128];
+    int i = threadIdx.x, stage = 0;
+    float s = 0;
+    t[0][i] = x[blockIdx.x * 128 + i];
+    __syncthreads();
+    for (int k = 0; k < n; k += 16) {
+      float next = 0;
+      bool more = k + 16 < n;
+      if (more) next = x[(k + 16) * 512 + blockIdx.x * 128 + i];
+      #pragma unroll
+      for (int j = 0; j < 16; ++j) s += t[stage][(i + j) & 127];
+      if (more) t[stage ^ 1][i] = next;
+      stage ^= 1;
+      __syncthreads();
+    }
+    y[blockIdx.x * 128 + i] = s; })",
+                      128, 50000);
+}
+
 TEST(LoopCutting, WarpsThatMeetAtBarriers) {
   expect_equal_counts(R"(__global__ void kernel(const float* x, float* y, int n) {
     __shared__ float t[256];

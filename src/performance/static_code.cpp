@@ -34,6 +34,50 @@ bool wide_result(std::string_view form) {
   return form.ends_with("64");
 }
 
+using Operator = LoopCondition::Operator;
+
+Operator opposite(Operator op) {
+  switch (op) {
+    case Operator::less:
+      return Operator::greater_equal;
+    case Operator::less_equal:
+      return Operator::greater;
+    case Operator::greater:
+      return Operator::less_equal;
+    case Operator::greater_equal:
+      return Operator::less;
+    case Operator::equal:
+      return Operator::not_equal;
+    case Operator::not_equal:
+      return Operator::equal;
+  }
+  return op;
+}
+
+std::optional<LoopCondition> comparison(const Instruction& in, std::string_view form) {
+  if (in.run != run_compare || is_float(form)) return std::nullopt;
+  std::optional<Operator> op;
+  for (const auto& [word, meaning] : {std::pair{"lt", Operator::less},
+                                      {"lo", Operator::less},
+                                      {"le", Operator::less_equal},
+                                      {"ls", Operator::less_equal},
+                                      {"gt", Operator::greater},
+                                      {"hi", Operator::greater},
+                                      {"ge", Operator::greater_equal},
+                                      {"hs", Operator::greater_equal},
+                                      {"eq", Operator::equal},
+                                      {"ne", Operator::not_equal}})
+    if (has_word(form, word)) op = meaning;
+  if (!op) return std::nullopt;
+  LoopCondition condition;
+  condition.op = *op;
+  condition.a = in.source[0];
+  condition.b = in.source[1];
+  condition.wide = form.ends_with("64");
+  condition.is_signed = !form.ends_with("u32") && !form.ends_with("u64");
+  return condition;
+}
+
 std::optional<LoopCondition> condition_of(const Program& program, const FunctionCode& function, std::uint32_t first,
                                           std::uint32_t branch) {
   const Instruction& jump = function.code[branch];
@@ -41,28 +85,10 @@ std::optional<LoopCondition> condition_of(const Program& program, const Function
   for (std::uint32_t pc = branch; pc-- > first;) {
     const Instruction& in = function.code[pc];
     if (in.predicate_out != jump.guard) continue;
-    if (in.run != run_compare || in.guard != no_predicate) return std::nullopt;
-    const std::string_view form = program.origins[in.origin].form;
-    if (is_float(form)) return std::nullopt;
-    using Operator = LoopCondition::Operator;
-    std::optional<Operator> op;
-    for (const auto& [word, meaning, opposite] : {std::tuple{"lt", Operator::less, Operator::greater_equal},
-                                                  {"lo", Operator::less, Operator::greater_equal},
-                                                  {"le", Operator::less_equal, Operator::greater},
-                                                  {"ls", Operator::less_equal, Operator::greater},
-                                                  {"gt", Operator::greater, Operator::less_equal},
-                                                  {"hi", Operator::greater, Operator::less_equal},
-                                                  {"ge", Operator::greater_equal, Operator::less},
-                                                  {"hs", Operator::greater_equal, Operator::less}})
-      if (has_word(form, word)) op = jump.guard_negated ? opposite : meaning;
-    if (has_word(form, jump.guard_negated ? "eq" : "ne")) op = Operator::not_equal;
-    if (!op) return std::nullopt;
-    LoopCondition condition;
-    condition.op = *op;
-    condition.a = in.source[0];
-    condition.b = in.source[1];
-    condition.wide = form.ends_with("64");
-    condition.is_signed = !form.ends_with("u32") && !form.ends_with("u64");
+    if (in.guard != no_predicate) return std::nullopt;
+    std::optional<LoopCondition> condition = comparison(in, program.origins[in.origin].form);
+    if (condition && jump.guard_negated) condition->op = opposite(condition->op);
+    if (condition && condition->op == Operator::equal) return std::nullopt;
     return condition;
   }
   return std::nullopt;
@@ -148,6 +174,24 @@ void classify(StaticInstruction& out, const Instruction& in, const FunctionCode&
   out.float_atomic = atomic && is_float(form);
 }
 
+// Comparisons belong to the innermost loop around them.
+void add_watched_compares(StaticCode& code) {
+  for (std::uint32_t number = 0; number < code.instructions.size(); ++number) {
+    StaticInstruction& known = code.instructions[number];
+    const auto condition = comparison(*known.instruction, code.program->origins[known.origin].form);
+    if (!condition) continue;
+    Loop* innermost = nullptr;
+    for (Loop& loop : code.loops)
+      if (loop.first <= number && number <= loop.branch &&
+          (innermost == nullptr || loop.branch - loop.first < innermost->branch - innermost->first))
+        innermost = &loop;
+    if (innermost == nullptr || innermost->condition) continue;
+    known.compare = static_cast<std::int32_t>(code.compares.size());
+    innermost->compares.push_back(static_cast<std::uint32_t>(code.compares.size()));
+    code.compares.push_back(*condition);
+  }
+}
+
 }  // namespace
 
 StaticCode read_code(const Program& program, const DeviceProfile& profile) {
@@ -198,6 +242,7 @@ StaticCode read_code(const Program& program, const DeviceProfile& profile) {
       code.instructions.push_back(std::move(out));
     }
   }
+  add_watched_compares(code);
   return code;
 }
 

@@ -29,13 +29,14 @@ struct StaticInstruction {
   bool copy_wait = false;
   bool float_atomic = false;
   std::int32_t loop = -1;            // a back edge: index into StaticCode::loops
+  std::int32_t compare = -1;         // one that is watched: index into StaticCode::compares
   std::vector<std::uint32_t> reads;  // registers and predicates, numbered over all functions
   std::vector<std::uint32_t> writes;
 };
 
-// How the condition of a loop goes on: `while (a OP b)`.
+// An integer comparison: a OP b.
 struct LoopCondition {
-  enum class Operator { less, less_equal, greater, greater_equal, not_equal };
+  enum class Operator { less, less_equal, greater, greater_equal, equal, not_equal };
   Operator op = Operator::less;
   Slot a = no_slot;
   Slot b = no_slot;
@@ -53,7 +54,10 @@ struct LoopRegister {
 struct Loop {
   std::uint32_t first = 0;  // instruction numbers, over all functions
   std::uint32_t branch = 0;
-  std::optional<LoopCondition> condition;
+  std::optional<LoopCondition> condition;  // that the branch depends on directly: the loop goes on while it holds
+  // Without that, all comparisons in the loop but not in a loop inside it: until one of them comes out differently, the
+  // loop goes on as before.
+  std::vector<std::uint32_t> compares;
   std::vector<LoopRegister> integers;  // written inside
 };
 
@@ -61,6 +65,7 @@ struct StaticCode {
   const Program* program = nullptr;
   std::vector<StaticInstruction> instructions;
   std::vector<Loop> loops;
+  std::vector<LoopCondition> compares;
   std::uint32_t registers = 0;
   bool barriers = false;
   std::unordered_map<const FunctionCode*, std::uint32_t> first_of;

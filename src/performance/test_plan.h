@@ -37,6 +37,8 @@ class TestPlan {
     request.file_name = "kernel.cu";
     compiled_ = test_compiler().compile(request);
     EXPECT_TRUE(compiled_.ok()) << compiled_.explanation;
+    for (const Diagnostic& diagnostic : compiled_.diagnostics)
+      if (!compiled_.ok()) ADD_FAILURE() << to_string(diagnostic);
     auto loaded = LoadedModule::load(compiled_.ptx);
     if (loaded.ok())
       module_ = std::make_unique<LoadedModule>(std::move(loaded).value());
