@@ -46,7 +46,7 @@ class Sampler {
     const std::uint64_t base = number_of(middle);
     KW_TRY_VOID(emulate(base));
     CacheReplay base_replay = count();
-    atomics(1);
+    find_hottest_address();
     for (int dimension = 0; dimension < 3; ++dimension) {
       if (grid[dimension] < 2) continue;
       auto next = middle;
@@ -66,6 +66,8 @@ class Sampler {
       if (!done.insert(std::min(chosen, blocks - 1)).second) continue;
       KW_TRY_VOID(emulate(std::min(chosen, blocks - 1)));
       count();
+      ++far_blocks_;
+      far_updates_ += updates_of_hottest();
       // The next one may cost as much again.
       const bool spent = 2 * profile_.emulated_warp_instructions > options_.warp_instructions;
       if (spent || (counted_.size() >= 3 && spread() < equal_blocks)) break;
@@ -189,24 +191,25 @@ class Sampler {
     for (const auto& [index, count] : counts)
       profile_.allocations[index].shared_with_neighbour[static_cast<std::size_t>(dimension)] =
           count.second / count.first;
-    std::set<std::uint64_t> updated;
-    for (const auto& [address, weight] : recorder_.trace().atomic_addresses) updated.insert(address);
-    if (updated.count(hottest_) != 0) atomics(profile_.grid[dimension]);
+    if (hottest_ != 0 && updates_of_hottest() > 0) ++neighbours_that_update_;
   }
 
-  // The first call finds the block's hottest address; later ones say how many blocks update it too.
-  void atomics(double factor) {
-    if (hottest_ == 0) {
-      std::map<std::uint64_t, double> updates;
-      for (const auto& [address, weight] : recorder_.trace().atomic_addresses) updates[address] += weight;
-      for (const auto& [address, count] : updates) {
-        if (count <= profile_.hottest_updates) continue;
-        profile_.hottest_updates = count;
-        hottest_ = address;
-      }
-      return;
+  // Of the middle block. Whether the others update it too is seen in those that are looked at.
+  void find_hottest_address() {
+    std::map<std::uint64_t, double> updates;
+    for (const auto& [address, weight] : recorder_.trace().atomic_addresses) updates[address] += weight;
+    for (const auto& [address, count] : updates) {
+      if (count <= profile_.hottest_updates) continue;
+      profile_.hottest_updates = count;
+      hottest_ = address;
     }
-    profile_.hottest_updates *= factor;
+  }
+
+  double updates_of_hottest() {
+    double count = 0;
+    for (const auto& [address, weight] : recorder_.trace().atomic_addresses)
+      if (address == hottest_) count += weight;
+    return count;
   }
 
   double spread() const {
@@ -239,6 +242,10 @@ class Sampler {
       allocation.use.read /= count;
       allocation.use.written /= count;
     }
+    // Neighbours lie on both sides; far blocks stand for the whole grid.
+    profile_.hottest_updates *= 1 + 2 * neighbours_that_update_;
+    if (far_blocks_ > 0)
+      profile_.hottest_updates = std::max(profile_.hottest_updates, far_updates_ / far_blocks_ * profile_.blocks);
     double longest = 0;
     for (const BlockCounts& block : counted_) longest = std::max(longest, block.chain_dram);
     if (profile_.chain_dram_cycles > 0) profile_.longest_chain_ratio = longest / profile_.chain_dram_cycles;
@@ -255,7 +262,10 @@ class Sampler {
   KernelProfile& profile_;
   BlockRecorder recorder_;
   std::vector<BlockCounts> counted_;
-  std::uint64_t hottest_ = 0;
+  std::uint64_t hottest_ = 0;  // an address
+  double neighbours_that_update_ = 0;
+  double far_blocks_ = 0;
+  double far_updates_ = 0;
 };
 
 }  // namespace
