@@ -95,33 +95,43 @@ std::string_view advice_for(FindingKind kind) {
   return "";
 }
 
-bool FindingLog::admit(FindingKind kind, const PtxOrigin& where) {
-  ++occurrences_;
-  kinds_ |= std::uint64_t{1} << static_cast<int>(kind);
-  for (EmulatorFinding& finding : findings_) {
+std::size_t FindingLog::place_of(FindingKind kind, const PtxOrigin& where) const {
+  auto same = [&](const EmulatorFinding& finding) {
     // Without line information the PTX line has to do.
     bool same_place =
         where.line != 0 ? finding.line == where.line : finding.line == 0 && finding.ptx_line == where.ptx_line;
-    if (finding.kind == kind && same_place) {
-      ++finding.occurrences;
-      return false;
-    }
+    return finding.kind == kind && same_place;
+  };
+  return static_cast<std::size_t>(std::find_if(findings_.begin(), findings_.end(), same) - findings_.begin());
+}
+
+std::size_t FindingLog::note_to_replace(FindingKind kind) const {
+  if (kind == FindingKind::same_value_race) return findings_.size();
+  auto is_note = [](const EmulatorFinding& other) { return other.kind == FindingKind::same_value_race; };
+  return static_cast<std::size_t>(std::find_if(findings_.begin(), findings_.end(), is_note) - findings_.begin());
+}
+
+bool FindingLog::would_admit(FindingKind kind, const PtxOrigin& where) const {
+  if (place_of(kind, where) < findings_.size()) return false;
+  return findings_.size() < limit_ || note_to_replace(kind) < findings_.size();
+}
+
+bool FindingLog::admit(FindingKind kind, const PtxOrigin& where) {
+  ++occurrences_;
+  kinds_ |= std::uint64_t{1} << static_cast<int>(kind);
+  if (std::size_t known = place_of(kind, where); known < findings_.size()) {
+    ++findings_[known].occurrences;
+    return false;
   }
-  return findings_.size() < limit_ || note_to_replace(kind) != findings_.end();
+  return would_admit(kind, where);
 }
 
 void FindingLog::add(EmulatorFinding finding) {
   if (findings_.size() < limit_) {
     findings_.push_back(std::move(finding));
-  } else if (auto note = note_to_replace(finding.kind); note != findings_.end()) {
-    *note = std::move(finding);
+  } else if (std::size_t note = note_to_replace(finding.kind); note < findings_.size()) {
+    findings_[note] = std::move(finding);
   }
-}
-
-std::vector<EmulatorFinding>::iterator FindingLog::note_to_replace(FindingKind kind) {
-  if (kind == FindingKind::same_value_race) return findings_.end();
-  return std::find_if(findings_.begin(), findings_.end(),
-                      [](const EmulatorFinding& other) { return other.kind == FindingKind::same_value_race; });
 }
 
 void FindingLog::clear() {

@@ -58,6 +58,8 @@ class FindingLog {
   // message.
   bool admit(FindingKind kind, const PtxOrigin& where);
   void add(EmulatorFinding finding);
+  // What admit() would say.
+  bool would_admit(FindingKind kind, const PtxOrigin& where) const;
 
   const std::vector<EmulatorFinding>& findings() const { return findings_; }
   bool empty() const { return findings_.empty(); }
@@ -67,7 +69,8 @@ class FindingLog {
   void clear();
 
  private:
-  std::vector<EmulatorFinding>::iterator note_to_replace(FindingKind kind);
+  std::size_t note_to_replace(FindingKind kind) const;  // findings_.size(): none
+  std::size_t place_of(FindingKind kind, const PtxOrigin& where) const;
 
   std::size_t limit_;
   std::vector<EmulatorFinding> findings_;

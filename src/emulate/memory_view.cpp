@@ -27,6 +27,13 @@ std::string shared_place(const Warp& warp, std::uint32_t offset) {
   return fmt::format("shared memory {} + {}", best->name, within);
 }
 
+// Counted, and not worth another message: kernels with one fault mostly have it in every thread.
+bool said_before(Warp& warp, FindingKind kind, const Instruction& in, int lane) {
+  if (warp.worker->log.would_admit(kind, origin_of(warp, in).where)) return false;
+  report(warp, kind, in, lane, 0, "");
+  return true;
+}
+
 std::string thread_of_entry(const Warp& warp, RaceEntry entry) {
   if (entry < warp.moment.block_start) return "another block";
   std::uint32_t other_warp = static_cast<std::uint32_t>(entry >> 6) & 31;
@@ -105,43 +112,46 @@ void addresses_of(Warp& warp, const Instruction& in, const MemoryAccess& access,
 
 void report_fault(Warp& warp, const Instruction& in, int lane, PtxSpace space, std::uint64_t address,
                   std::uint32_t bytes, AccessKind kind) {
-  std::string who = fmt::format("{} {} {} bytes", thread_text(warp, lane), verb(kind), bytes);
-  FindingKind finding = FindingKind::out_of_bounds;
+  const LaunchState& launch = *warp.worker->launch;
+  const bool global = space != PtxSpace::shared && space != PtxSpace::local && space != PtxSpace::param;
+  const bool null = global && address < null_page_bytes;
+  const Allocation* near = global && !null ? launch.memory->nearest(address) : nullptr;
+  const bool freed = near != nullptr && near->freed && address >= near->base && address - near->base < near->bytes;
+  const FindingKind finding = null    ? FindingKind::null_pointer
+                              : freed ? FindingKind::use_after_free
+                                      : FindingKind::out_of_bounds;
+  if (said_before(warp, finding, in, lane)) return;
   std::string where;
   if (space == PtxSpace::shared) {
-    where = address < warp.worker->launch->shared_bytes + 65536ull
-                ? shared_place(warp, static_cast<std::uint32_t>(address))
-                : fmt::format("shared memory at 0x{:x}", address);
-    if (warp.worker->launch->shared_bytes == 0) where += "; the kernel was launched without shared memory";
+    where = address < launch.shared_bytes + 65536ull ? shared_place(warp, static_cast<std::uint32_t>(address))
+                                                     : fmt::format("shared memory at 0x{:x}", address);
+    if (launch.shared_bytes == 0) where += "; the kernel was launched without shared memory";
   } else if (space == PtxSpace::local) {
     where = fmt::format("local memory at {}, of which the thread has {} bytes", address,
                         warp.frame->local_base + warp.frame->function->local_bytes);
   } else if (space == PtxSpace::param) {
-    where = fmt::format("the kernel's parameters at {}, which have {} bytes", address,
-                        warp.worker->launch->program->parameter_bytes);
-  } else if (address < null_page_bytes) {
-    finding = FindingKind::null_pointer;
+    where = fmt::format("the kernel's parameters at {}, which have {} bytes", address, launch.program->parameter_bytes);
+  } else if (null) {
     where = fmt::format("address 0x{:x}: a null pointer", address);
-  } else if (const Allocation* near = warp.worker->launch->memory->nearest(address); near != nullptr) {
-    if (near->freed && address >= near->base && address - near->base < near->bytes) {
-      finding = FindingKind::use_after_free;
-      where = fmt::format("{} + {}, which has been freed", near->name, address - near->base);
-    } else if (address < near->base) {
-      where = fmt::format("{} bytes before the start of {} ({} bytes)", near->base - address, near->name, near->bytes);
-    } else if (address >= near->base + near->bytes) {
-      where = fmt::format("{} bytes behind the end of {} ({} bytes)", address - near->base - near->bytes, near->name,
-                          near->bytes);
-    } else {
-      where = fmt::format("{} + {}, across its end ({} bytes)", near->name, address - near->base, near->bytes);
-    }
-  } else {
+  } else if (near == nullptr) {
     where = fmt::format("address 0x{:x}, where nothing is allocated", address);
+  } else if (freed) {
+    where = fmt::format("{} + {}, which has been freed", near->name, address - near->base);
+  } else if (address < near->base) {
+    where = fmt::format("{} bytes before the start of {} ({} bytes)", near->base - address, near->name, near->bytes);
+  } else if (address >= near->base + near->bytes) {
+    where = fmt::format("{} bytes behind the end of {} ({} bytes)", address - near->base - near->bytes, near->name,
+                        near->bytes);
+  } else {
+    where = fmt::format("{} + {}, across its end ({} bytes)", near->name, address - near->base, near->bytes);
   }
   report(warp, finding, in, lane, address,
-         fmt::format("{} {}: {}", who, kind == AccessKind::read ? "from" : "to", where));
+         fmt::format("{} {} {} bytes {}: {}", thread_text(warp, lane), verb(kind), bytes,
+                     kind == AccessKind::read ? "from" : "to", where));
 }
 
 void report_misaligned(Warp& warp, const Instruction& in, int lane, std::uint64_t address, std::uint32_t bytes) {
+  if (said_before(warp, FindingKind::misaligned, in, lane)) return;
   report(warp, FindingKind::misaligned, in, lane, address,
          fmt::format("{}: {} accesses {} bytes at address 0x{:x}, which is not a multiple of {}",
                      thread_text(warp, lane), origin_of(warp, in).form, bytes, address, bytes));
@@ -158,6 +168,7 @@ void report_race(Warp& warp, const Instruction& in, int lane, const MemoryView& 
   FindingKind finding = same_value    ? FindingKind::same_value_race
                         : view.shared ? FindingKind::shared_race
                                       : FindingKind::global_race;
+  if (said_before(warp, finding, in, lane)) return;
   bool other_block =
       !view.shared && (earlier < warp.moment.block_start || (earlier_was_read && (earlier & race_flag) != 0));
   std::string what = view.shared ? shared_place(warp, offset) : fmt::format("{} + {}", view.allocation->name, offset);
