@@ -49,6 +49,8 @@ Result<HostMemory> map_repeated(std::uint64_t bytes, std::string_view tile) {
   void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return Error{fmt::format("cannot reserve {} bytes of address space", bytes), "", {}};
   HostMemory memory(static_cast<std::byte*>(start), {mapped});
+  // A huge page for each of some scattered stores would cost more than everything else.
+  madvise(start, mapped, MADV_NOHUGEPAGE);
   if (tile.empty()) return memory;
   TileFile file;
   if (!fill_tile_file(file, tile)) return Error{"cannot make a file in memory for input contents", "", {}};
@@ -122,6 +124,13 @@ Result<std::uint64_t> DeviceMemory::allocate_tiled(std::uint64_t bytes, std::str
 
 Result<std::uint64_t> DeviceMemory::allocate_untouched(std::uint64_t bytes, std::string name, MemoryAccessRight right) {
   return allocate_tiled(bytes, std::move(name), right, {});
+}
+
+void DeviceMemory::discard_writes() {
+  for (const auto& allocation : allocations_)
+    if (const std::size_t mapped = allocation->data.get_deleter().mapped_bytes;
+        allocation->data != nullptr && mapped != 0)
+      madvise(allocation->data.get(), mapped, MADV_DONTNEED);
 }
 
 Result<void> DeviceMemory::map(std::uint64_t address, std::uint64_t bytes, std::string name, MemoryAccessRight right) {

@@ -68,6 +68,8 @@ class DeviceMemory {
                                        std::string_view tile);
   // Zeros.
   Result<std::uint64_t> allocate_untouched(std::uint64_t bytes, std::string name, MemoryAccessRight right);
+  // Both as they were at first; what was written, and the memory it took, is gone.
+  void discard_writes();
   // For a module's variables, whose addresses are fixed when it is decoded; the range must be free.
   Result<void> map(std::uint64_t address, std::uint64_t bytes, std::string name, MemoryAccessRight right);
   Result<void> free(std::uint64_t address);

@@ -7,6 +7,9 @@
 namespace kw {
 namespace {
 
+// Of one block. Each store may touch a page of its own, so the later ones are counted but not made.
+constexpr std::size_t most_store_sectors = 100'000;
+constexpr std::size_t most_sectors = 4'000'000;  // then accesses are left out, and the block is not complete
 constexpr std::uint64_t local_sectors = std::uint64_t{1} << 50;  // numbers for local memory, far from global sectors
 constexpr std::uint64_t local_sectors_of_warp = std::uint64_t{1} << 24;
 
@@ -29,6 +32,7 @@ T narrow(std::uint32_t value) {
 void BlockRecorder::begin_block(std::uint32_t warps, const LoopBudget& budget) {
   cutter_.begin_block(warps, budget);
   trace_ = {};
+  store_sectors_ = 0;
   trace_.warps.resize(warps);
 }
 
@@ -85,12 +89,20 @@ LaneMask BlockRecorder::executes(Warp& warp, const Instruction& instruction, Lan
   entry.lanes = static_cast<std::uint8_t>(__builtin_popcount(active));
   if (known.compare >= 0) cutter_.at_compare(warp, known, active);
   if (known.loop >= 0) active = cutter_.at_branch(warp, known, active);
+  if (known.memory && !trace_.complete) active = 0;
   if (known.memory && active != 0) {
     std::array<ObservedAccess, most_observed_accesses> accesses;
     const std::size_t count = observed_accesses(warp, instruction, active, accesses);
     entry.access = static_cast<std::uint32_t>(trace_.accesses.size());
     for (std::size_t i = 0; i < count; ++i) record(warp.index, number, accesses[i], entry.weight);
     entry.accesses = static_cast<std::uint8_t>(trace_.accesses.size() - entry.access);
+    if (trace_.sectors.size() > most_sectors) {
+      trace_.complete = false;
+      active = 0;
+    } else if (known.store && entry.accesses != 0 && accesses[0].space == PtxSpace::global) {
+      store_sectors_ += trace_.accesses[entry.access].sectors;
+      if (store_sectors_ > most_store_sectors) active = 0;
+    }
   }
   trace_.warps[warp.index].push_back(entry);
   return active;

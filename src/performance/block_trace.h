@@ -45,8 +45,7 @@ struct BlockTrace {
   std::vector<TraceAccess> accesses;
   std::vector<std::uint64_t> sectors;
   std::vector<std::pair<std::uint64_t, float>> atomic_addresses;  // global, with the updates that each stands for
-  std::int64_t warp_instructions = 0;                             // emulated
-  bool complete = true;                                           // false: the budget ended first
+  bool complete = true;                                           // false: it touched too much to be recorded
 };
 
 // Records one block after the other.
@@ -68,6 +67,7 @@ class BlockRecorder final : public AccessObserver {
   DeviceMemory* memory_;
   LoopCutter cutter_;
   BlockTrace trace_;
+  std::size_t store_sectors_ = 0;
   const Allocation* last_allocation_ = nullptr;
   const FunctionCode* last_function_ = nullptr;
   std::uint32_t last_first_ = 0;

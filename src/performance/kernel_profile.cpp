@@ -100,7 +100,9 @@ class Sampler {
     if (result.status == RunStatus::launch_error)
       return Error{result.findings.empty() ? "the launch is refused" : result.findings[0].message, "", {}};
     profile_.emulated_warp_instructions += static_cast<std::int64_t>(result.statistics.warp_instructions);
-    if (result.status == RunStatus::timeout) profile_.complete = false;
+    if (result.status == RunStatus::timeout || !recorder_.trace().complete) profile_.complete = false;
+    // Every block starts from the same memory; and what it wrote may be many pages.
+    memory_.discard_writes();
     return {};
   }
 
