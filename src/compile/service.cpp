@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/hash.h"
 #include "compile/compiler.h"
@@ -139,6 +140,49 @@ std::size_t bytes_of(const CompileResult& result) {
 
 }  // namespace
 
+namespace {
+
+// What nvcc's own headers define in every file. NVRTC does not, and kernels use it without an include.
+constexpr std::array header_macros = {
+    "-DINFINITY=__int_as_float(0x7f800000)",
+    "-DNAN=__int_as_float(0x7fffffff)",
+    "-DHUGE_VALF=__int_as_float(0x7f800000)",
+    "-DHUGE_VAL=__longlong_as_double(0x7ff0000000000000ll)",
+    "-DM_E=2.7182818284590452354",
+    "-DM_LOG2E=1.4426950408889634074",
+    "-DM_LOG10E=0.43429448190325182765",
+    "-DM_LN2=0.69314718055994530942",
+    "-DM_LN10=2.30258509299404568402",
+    "-DM_PI=3.14159265358979323846",
+    "-DM_PI_2=1.57079632679489661923",
+    "-DM_PI_4=0.78539816339744830962",
+    "-DM_1_PI=0.31830988618379067154",
+    "-DM_2_PI=0.63661977236758134308",
+    "-DM_2_SQRTPI=1.12837916709551257390",
+    "-DM_SQRT2=1.41421356237309504880",
+    "-DM_SQRT1_2=0.70710678118654752440",
+    "-DCHAR_BIT=8",
+    "-DSCHAR_MIN=(-128)",
+    "-DSCHAR_MAX=127",
+    "-DUCHAR_MAX=255",
+    "-DCHAR_MIN=SCHAR_MIN",
+    "-DCHAR_MAX=SCHAR_MAX",
+    "-DSHRT_MIN=(-32768)",
+    "-DSHRT_MAX=32767",
+    "-DUSHRT_MAX=65535",
+    "-DINT_MIN=(-2147483647 - 1)",
+    "-DINT_MAX=2147483647",
+    "-DUINT_MAX=4294967295u",
+    "-DLONG_MIN=(-9223372036854775807l - 1)",
+    "-DLONG_MAX=9223372036854775807l",
+    "-DULONG_MAX=18446744073709551615ul",
+    "-DLLONG_MIN=(-9223372036854775807ll - 1)",
+    "-DLLONG_MAX=9223372036854775807ll",
+    "-DULLONG_MAX=18446744073709551615ull",
+};
+
+}  // namespace
+
 std::vector<std::string> nvrtc_options(const CompileRequest& request, std::string_view canonical_source) {
   std::string architecture(to_string(request.architecture));
   if (!request.want_cubin) architecture.replace(0, 2, "compute");
@@ -146,6 +190,7 @@ std::vector<std::string> nvrtc_options(const CompileRequest& request, std::strin
                                       // constexpr helpers without __device__ stay in the source; as host functions
                                       // NVRTC would refuse them even where only the launcher uses them.
                                       "--device-as-default-execution-space"};
+  options.insert(options.end(), header_macros.begin(), header_macros.end());
   if (request.want_cubin) options.push_back("--ptxas-options=-v");
   if (request.fast_math) options.push_back("--use_fast_math");
   // cooperative_groups.h pulls in <cuda/atomic> for a few functions that combine the two: 770 ms instead of 45.

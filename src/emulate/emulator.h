@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,8 @@ struct RunResult {
   RunStatus status = RunStatus::ok;
   std::vector<EmulatorFinding> findings;  // also notes, which leave the status ok
   std::string unsupported;                // the instruction, when that is the status
+  // A shuffle took the value of a lane that was not there: what to blame if an output turns out undefined.
+  std::optional<EmulatorFinding> stray_shuffle;
   RunStatistics statistics;
 };
 

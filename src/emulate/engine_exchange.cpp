@@ -36,6 +36,15 @@ void report_undefined_mask(Warp& warp, const Instruction& in, LaneMask active) {
   if (undefined != 0) report_undefined(warp, FindingKind::uninitialised_branch, in, undefined, "the member mask");
 }
 
+void note_stray_shuffle(Warp& warp, const Instruction& in, LaneMask active, const std::uint32_t* from) {
+  StrayShuffle& stray = warp.worker->stray;
+  if (stray.instruction != nullptr) return;
+  for_lanes(active, [&](int lane) {
+    if (stray.instruction != nullptr || ((active >> from[lane]) & 1) != 0) return;
+    stray = {&in, warp.block->index, thread_index(warp, lane), lane, static_cast<int>(from[lane])};
+  });
+}
+
 }  // namespace
 
 void run_warp_sync(Warp& warp, const Instruction& in, LaneMask active) {
@@ -91,6 +100,7 @@ void run_shuffle(Warp& warp, const Instruction& in, LaneMask active) {
   LaneMask unreliable = value_undefined | ~active;  // lanes whose value is not one
   if (unreliable != 0)
     for (int lane = 0; lane < warp_lanes; ++lane) undefined |= ((unreliable >> from[lane]) & 1) << lane;
+  if (active != all_lanes) note_stray_shuffle(warp, in, active, from);
   if (active == all_lanes) {
     std::memcpy(warp.registers + in.destination, result, sizeof result);
   } else {

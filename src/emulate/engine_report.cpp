@@ -46,8 +46,19 @@ void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::
   worker.log.add(std::move(finding));
 }
 
+std::string stray_text(const StrayShuffle& stray) {
+  return fmt::format("block ({},{},{}) thread ({},{},{}): lane {} takes the value of lane {}, which is not there",
+                     stray.block[0], stray.block[1], stray.block[2], stray.thread[0], stray.thread[1], stray.thread[2],
+                     stray.lane, stray.source);
+}
+
 void report_undefined(Warp& warp, FindingKind kind, const Instruction& in, LaneMask lanes, const char* what) {
   int lane = __builtin_ctz(lanes);
+  if (const StrayShuffle& stray = warp.worker->stray; stray.instruction != nullptr) {
+    report(warp, FindingKind::warp_sync_divergence, *stray.instruction, lane, 0,
+           fmt::format("{}; {} at line {} depends on it", stray_text(stray), what, origin_of(warp, in).where.line));
+    return;
+  }
   report(warp, kind, in, lane, 0,
          fmt::format("{}: {} depends on a value that was never written ({})", thread_text(warp, lane), what,
                      origin_of(warp, in).form));

@@ -252,6 +252,26 @@ RunStatus status_of(const Worker& worker) {
   return RunStatus::ok;
 }
 
+std::optional<EmulatorFinding> stray_finding(const std::vector<std::unique_ptr<Worker>>& workers) {
+  for (const auto& worker : workers) {
+    const StrayShuffle& stray = worker->stray;
+    if (stray.instruction == nullptr) continue;
+    EmulatorFinding finding;
+    finding.kind = FindingKind::warp_sync_divergence;
+    const PtxOrigin& where = worker->launch->program->origins[stray.instruction->origin].where;
+    finding.line = where.line;
+    finding.column = where.column;
+    finding.ptx_line = where.ptx_line;
+    finding.kernel = worker->launch->program->kernel;
+    finding.block = stray.block;
+    finding.thread = stray.thread;
+    finding.message = stray_text(stray);
+    finding.advice = advice_for(finding.kind);
+    return finding;
+  }
+  return std::nullopt;
+}
+
 void add_statistics(const Worker& worker, RunStatistics& statistics) {
   statistics.counts.resize(worker.counts.size());
   for (std::size_t i = 0; i < worker.counts.size(); ++i) {
@@ -310,6 +330,7 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
   result.status = status_of(*workers[0]);
   result.findings = workers[0]->log.findings();
   result.unsupported = workers[0]->unsupported;
+  result.stray_shuffle = stray_finding(workers);
   for (const auto& worker : workers) add_statistics(*worker, result.statistics);
   result.statistics.blocks = order.size();
   return result;

@@ -76,7 +76,7 @@ std::uint64_t register_value(Warp& warp, const MemoryAccess& access, int k, int 
   return access.register_bytes[k] == 8 ? warp.u64(access.parts[k], lane) : warp.u32(access.parts[k], lane);
 }
 
-// Do all lanes that write to this lane's place, and the memory itself, agree?
+// Do all lanes that write to this lane's place, or else what another thread has written there, agree?
 bool stores_same_value(Warp& warp, const MemoryAccess& access, const MemoryView& view, const AccessShape& shape,
                        LaneMask active, int lane) {
   bool shared_place = false, agree = true;
@@ -89,6 +89,10 @@ bool stores_same_value(Warp& warp, const MemoryAccess& access, const MemoryView&
   if (shared_place) return agree;
   for (int k = 0; k < access.elements; ++k) {
     std::uint64_t value = register_value(warp, access, k, lane);
+    // What nobody has written is nobody's value, whatever the byte happens to be.
+    const std::size_t place = shape.offset[lane] + static_cast<std::size_t>(k) * access.element_bytes;
+    for (std::size_t i = 0; view.defined != nullptr && i < access.element_bytes; ++i)
+      agree &= view.defined[place + i] == std::byte{1};
     agree &= std::memcmp(&value, view.data + shape.offset[lane] + static_cast<std::size_t>(k) * access.element_bytes,
                          access.element_bytes) == 0;
   }
@@ -119,15 +123,16 @@ void race_store(Warp& warp, const Instruction& in, const MemoryAccess& access, c
       return;
     }
     RaceEntry self = moment.warp | lane;
-    bool conflict = false;
+    bool conflict = false, read_before = false;
     for (std::uint32_t granule = offset >> races.shift; granule <= (offset + bytes - 1) >> races.shift; ++granule) {
-      conflict |= race_conflict(races.writers[granule], self, moment) ||
-                  race_reader_conflict(races.readers[granule], self, moment);
+      read_before |= race_reader_conflict(races.readers[granule], self, moment);
+      conflict |= read_before || race_conflict(races.writers[granule], self, moment);
       if (!conflict) races.writers[granule] = moment.now | self;
     }
+    // Who has read the place may just as well have seen what was there before all of these stores.
     if (conflict)
       race_access(warp, in, view, lane, offset, bytes, AccessKind::write,
-                  stores_same_value(warp, access, view, shape, active, lane));
+                  !read_before && stores_same_value(warp, access, view, shape, active, lane));
   });
 }
 

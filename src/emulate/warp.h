@@ -148,6 +148,16 @@ struct LaunchState {
       false;  // several blocks are under way at once: what is between blocks cannot be told apart by time
 };
 
+// A shuffle took the value of a lane that was not there. That is no mistake yet: the result may never be used. When
+// something undefined is used later, this is what to blame.
+struct StrayShuffle {
+  const Instruction* instruction = nullptr;
+  std::array<std::uint32_t, 3> block{0, 0, 0};
+  std::array<std::uint32_t, 3> thread{0, 0, 0};
+  int lane = 0;
+  int source = 0;
+};
+
 enum class StopReason : std::uint8_t { none, budget, unsupported, too_many_faults, trap };
 
 struct Worker {
@@ -165,6 +175,7 @@ struct Worker {
   RaceEntry launch_time = 0;
   Block* current = nullptr;      // the block that is running
   std::vector<Block*> resident;  // all blocks under way
+  StrayShuffle stray;  // the first one of the launch
   StopReason stop = StopReason::none;
   std::string unsupported;
 };
@@ -200,6 +211,7 @@ void fence(Warp& warp, bool device_wide);
 const InstructionOrigin& origin_of(const Warp& warp, const Instruction& instruction);
 void report(Warp& warp, FindingKind kind, const Instruction& instruction, int lane, std::uint64_t address,
             const std::string& message);
+std::string stray_text(const StrayShuffle& stray);
 void report_undefined(Warp& warp, FindingKind kind, const Instruction& instruction, LaneMask lanes, const char* what);
 std::string thread_text(const Warp& warp, int lane);
 std::array<std::uint32_t, 3> thread_index(const Warp& warp, int lane);

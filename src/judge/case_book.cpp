@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t least_sizes = 3;
 constexpr std::size_t least_seeds = 5;
+constexpr std::int64_t stretched_elements = 100'000;
+constexpr std::size_t most_stretched_sizes = 2;
 constexpr double large_scale = 40;  // exp of it overflows a float, products of two do not overflow a half
 
 std::int64_t elements_of(const Task& task, const Sizes& sizes) {
@@ -57,6 +59,11 @@ bool change_inputs(const Task& task, std::vector<InputTensor>& inputs, InputKind
       continue;
     if (kind == InputKind::negative) map_floats(inputs[i], [](double value) { return -std::abs(value) - 0.125; });
     if (kind == InputKind::large) map_floats(inputs[i], [](double value) { return value * large_scale; });
+    if (kind == InputKind::zero) {
+      // The first half: rows of zeros, and rows that are as usual. All bits zero is 0 in every type.
+      const std::size_t width = bytes_of(spec.dtype);
+      std::fill_n(inputs[i].bytes.begin(), (inputs[i].bytes.size() / width + 1) / 2 * width, '\0');
+    }
     changed = true;
   }
   return changed;
@@ -95,6 +102,8 @@ std::string_view name_of(InputKind kind) {
       return "negative";
     case InputKind::large:
       return "large";
+    case InputKind::zero:
+      return "zero";
   }
   return "";
 }
@@ -140,6 +149,26 @@ std::vector<Sizes> hidden_sizes(const Task& task, std::uint64_t seed, int count)
     known.push_back(sizes);
     found.push_back(std::move(sizes));
   }
+  return found;
+}
+
+std::vector<Sizes> stretched_sizes(const Task& task) {
+  std::vector<Sizes> found;
+  if (task.sizes_train.empty()) return found;
+  Sizes least = task.sizes_small.front();
+  for (const Sizes& sizes : task.sizes_small)
+    for (const auto& [name, value] : sizes) least[name] = std::min(least[name], value);
+  for (const std::string& name : task.size_names) {
+    Sizes sizes = least;
+    for (const Sizes& train : task.sizes_train) sizes[name] = std::max(sizes[name], train.at(name));
+    const bool known = std::find(found.begin(), found.end(), sizes) != found.end();
+    if (sizes == least || known || !task.check_sizes(sizes).ok()) continue;
+    if (elements_of(task, sizes) <= stretched_elements) found.push_back(std::move(sizes));
+  }
+  // Those that are stretched furthest.
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Sizes& a, const Sizes& b) { return elements_of(task, a) > elements_of(task, b); });
+  if (found.size() > most_stretched_sizes) found.resize(most_stretched_sizes);
   return found;
 }
 
@@ -196,7 +225,8 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int in
   for (std::size_t seeds = planned.size(), i = 0; seeds < least_seeds; ++seeds, ++i)
     planned[i % planned.size()].kinds.push_back(InputKind::ordinary);
   auto& middle = planned[planned.size() / 2].kinds;
-  middle.insert(middle.end(), {InputKind::negative, InputKind::large});
+  middle.insert(middle.end(), {InputKind::negative, InputKind::large, InputKind::zero});
+  for (const Sizes& sizes : stretched_sizes(task_)) planned.push_back({sizes, true, {InputKind::ordinary}});
 
   std::vector<Case> questions;
   int number = 0;

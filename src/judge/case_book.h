@@ -17,8 +17,9 @@
 namespace kw {
 
 // Inputs beyond the task's own distribution, where honest kernels are still right: a maximum that starts at zero
-// fails for negative values, an exponential without the usual shift overflows for large ones.
-enum class InputKind : std::uint8_t { ordinary, negative, large };
+// fails for negative values, an exponential without the usual shift overflows for large ones, a norm without its
+// epsilon divides by zero.
+enum class InputKind : std::uint8_t { ordinary, negative, large, zero };
 std::string_view name_of(InputKind kind);
 
 struct Case {
@@ -41,6 +42,10 @@ struct CaseSet {
 // Sizes like the task's small ones that the task's file does not have: every name stays within the values that the
 // task uses for it and keeps their common divisor, so that whatever the task means by its sizes stays true.
 std::vector<Sizes> hidden_sizes(const Task& task, std::uint64_t seed, int count);
+
+// One size name at its largest train value, the others as small as the task has them: what is fixed to small sizes (a
+// row that must fit into a buffer) shows there, at little cost. Those that are still too large to emulate are left out.
+std::vector<Sizes> stretched_sizes(const Task& task);
 
 // Values of scalar inputs, for the launch plan.
 ScalarInputs scalar_values(const std::vector<InputTensor>& inputs);

@@ -84,6 +84,7 @@ struct EmulatedDevice::StepRunner {
       if (finding.line == 0) finding.line = static_cast<std::uint32_t>(std::max(launch.where.line, 0));
       result.findings.push_back(std::move(finding));
     }
+    if (!result.stray_shuffle) result.stray_shuffle = run.stray_shuffle;
     if (run.status != RunStatus::ok) {
       result.status = run.status;
       result.unsupported = run.unsupported;

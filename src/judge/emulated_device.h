@@ -3,6 +3,7 @@
 // as they would on a GPU, so that a kernel which remembers earlier results is found out.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,10 @@ namespace kw {
 struct PlanRun {
   RunStatus status = RunStatus::ok;
   std::vector<EmulatorFinding> findings;
-  std::string unsupported;                // the instruction, when that is the status
-  std::vector<std::string> outputs;       // empty unless the status is ok
-  std::vector<UndefinedBytes> undefined;  // of each output
+  std::string unsupported;                       // the instruction, when that is the status
+  std::vector<std::string> outputs;              // empty unless the status is ok
+  std::vector<UndefinedBytes> undefined;         // of each output
+  std::optional<EmulatorFinding> stray_shuffle;  // see RunResult
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
 };

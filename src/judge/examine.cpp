@@ -176,6 +176,10 @@ class Examiner {
         finding.message = place + " depends on what an earlier launch left in a __device__ variable";
         finding.advice = "A result must depend on the inputs alone; keep intermediate values in scratch memory.";
         result_.status = VerdictStatus::rejected;
+      } else if (undefined.line != 0 && run.stray_shuffle) {
+        finding = verdict_finding(*run.stray_shuffle);
+        finding.message += fmt::format("; {} depends on it (stored at line {})", place, undefined.line);
+        result_.status = VerdictStatus::fault;
       } else if (undefined.line != 0) {
         finding.kind = "uninitialised_output";
         finding.message = fmt::format(

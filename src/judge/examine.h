@@ -14,7 +14,7 @@ namespace kw {
 struct ExamineOptions {
   int threads = 1;
   std::int64_t warp_instructions =
-      40'000'000;  // of one run of the launcher: far beyond any honest kernel at these sizes
+      10'000'000;  // of one run of the launcher: far beyond any honest kernel at these sizes
 };
 
 struct Examination {

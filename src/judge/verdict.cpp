@@ -87,7 +87,9 @@ Severity severity_from(const std::string& text) {
 }
 
 InputKind inputs_from(const std::string& text) {
-  return text == "negative" ? InputKind::negative : text == "large" ? InputKind::large : InputKind::ordinary;
+  for (const InputKind kind : {InputKind::negative, InputKind::large, InputKind::zero})
+    if (text == name_of(kind)) return kind;
+  return InputKind::ordinary;
 }
 
 void read_lists(const Json& json, Verdict& verdict) {

@@ -87,6 +87,8 @@ VerdictFinding describe(const WrongAnswer& wrong) {
     finding.advice = "All inputs are negative here: does a maximum start at 0, or an expression assume a sign?";
   } else if (wrong.one.kind == InputKind::large) {
     finding.advice = "The inputs are large here: subtract the maximum before exp, and mind overflow.";
+  } else if (wrong.one.kind == InputKind::zero) {
+    finding.advice = "Half of the inputs are zero here: mind divisions, logarithms and ties.";
   } else if (wrong.one.hidden) {
     finding.advice = "Only other sizes were right: nothing may be fixed to the sizes of the task's file.";
   }
