@@ -94,6 +94,7 @@ Result<DeviceProfile> parse_profile(const std::string& text, const std::string& 
   numbers.read("l1_kib", profile.l1_kib);
   numbers.read("l1_sectors_per_cycle", profile.l1_sectors_per_cycle);
   numbers.read("l1_lines_per_cycle", profile.l1_lines_per_cycle);
+  numbers.read("store_lines_per_cycle", profile.store_lines_per_cycle);
   numbers.read("shared_wavefronts_per_cycle", profile.shared_wavefronts_per_cycle);
   numbers.read("issue_per_cycle", profile.issue_per_cycle);
   numbers.read("tensor_tf32_rate", profile.tensor_tf32_rate);
@@ -105,6 +106,8 @@ Result<DeviceProfile> parse_profile(const std::string& text, const std::string& 
   numbers.read("dram_latency_cycles", profile.dram_latency_cycles);
   numbers.read("barrier_cycles", profile.barrier_cycles);
   numbers.read("block_start_cycles", profile.block_start_cycles);
+  numbers.read("warp_start_cycles", profile.warp_start_cycles);
+  numbers.read("blocks_per_ns", profile.blocks_per_ns);
   numbers.read("branch_cycles", profile.branch_cycles);
   numbers.read("launch_us", profile.launch_us);
   numbers.read("next_launch_us", profile.next_launch_us);

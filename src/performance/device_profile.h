@@ -41,7 +41,8 @@ struct DeviceProfile {
 
   double l1_kib = 0;  // together with shared memory
   double l1_sectors_per_cycle = 4;
-  double l1_lines_per_cycle = 1;  // tags looked up
+  double store_lines_per_cycle = 1;  // packets to the L2, one for each line of a store
+  double l1_lines_per_cycle = 1;     // tags looked up
   double shared_wavefronts_per_cycle = 1;
   double issue_per_cycle = 4;
   std::array<double, pipe_count> lanes_per_cycle{};  // of an SM, by Pipe; tensor: fp16 multiply-adds
@@ -54,7 +55,9 @@ struct DeviceProfile {
   double l2_latency_cycles = 0;
   double dram_latency_cycles = 0;
   double barrier_cycles = 0;
-  double block_start_cycles = 0;
+  double block_start_cycles = 0;  // from one block's end on an SM to the next one's first instruction, and its draining
+  double warp_start_cycles = 0;   // added for each warp of a block
+  double blocks_per_ns = 0;       // that the whole device can start
   double branch_cycles = 0;
 
   double launch_us = 0;                  // of the first kernel in the measured interval

@@ -160,8 +160,9 @@ class Sampler {
       profile_.shared_wavefronts += weight * passes;
     }
     if (access.sectors == 0) return;
-    const double cycles =
-        std::max(access.sectors / device_.l1_sectors_per_cycle, access.lines / device_.l1_lines_per_cycle);
+    const bool store = access.kind == ObservedAccess::Kind::store || access.kind == ObservedAccess::Kind::matrix_store;
+    const double lines_per_cycle = store ? device_.store_lines_per_cycle : device_.l1_lines_per_cycle;
+    const double cycles = std::max(access.sectors / device_.l1_sectors_per_cycle, access.lines / lines_per_cycle);
     sum.sectors += weight * access.sectors;
     sum.fewest_sectors += weight * access.fewest_sectors;
     sum.missed_sectors += weight * access.missed_sectors;

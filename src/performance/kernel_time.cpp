@@ -99,7 +99,11 @@ void ResidentData::touch(std::int32_t allocation, double bytes) {
 
 KernelTime kernel_time(const DeviceProfile& device, const KernelProfile& profile, ResidentData& resident) {
   const double sms = device.multiprocessors;
-  const double per_sm = std::ceil(profile.blocks / sms);  // on the busiest
+  double per_sm = std::ceil(profile.blocks / sms);  // on the busiest
+  const double full = per_sm / profile.resident_blocks;
+  const double rounds = full < few_rounds ? std::ceil(full) : full;
+  // In a single round the longest block decides; later ones even out.
+  if (rounds <= 1) per_sm = std::min(per_sm * profile.longest_chain_ratio, profile.blocks);
   const double us_per_cycle = 1e-3 / device.clock_ghz;
   KernelTime result;
   auto term = [&](std::string name, double us) { result.terms.push_back({std::move(name), us}); };
@@ -123,10 +127,9 @@ KernelTime kernel_time(const DeviceProfile& device, const KernelProfile& profile
   const double l2_load_bytes = profile.blocks * profile.l2_load_sectors * sector_bytes;
   const double from_dram = l2_load_bytes > 0 ? std::min(1.0, traffic.read_bytes / l2_load_bytes) : 0;
   double chain = profile.chain_l2_cycles + from_dram * (profile.chain_dram_cycles - profile.chain_l2_cycles);
-  const double full = per_sm / profile.resident_blocks;
-  const double rounds = full < few_rounds ? std::ceil(full) : full;
   if (rounds <= 1) chain *= profile.longest_chain_ratio;
   term("latency", rounds * chain * us_per_cycle);
+  term("block launches", profile.blocks / device.blocks_per_ns * 1e-3);
 
   const double atomic_us = std::max(profile.hottest_updates * device.atomic_same_address_ns,
                                     profile.blocks * profile.atomic_sectors / device.atomic_sectors_per_ns) *

@@ -95,7 +95,7 @@ struct TimeEstimate {
   double high_us = 0;
   std::string limiter;  // in plain words: "dram bandwidth", "l2 bandwidth", "latency", "issue", "fp32 pipe", "int
                         // pipe", "tensor pipe", "special function pipe", "fp64 pipe", "shared memory", "l1 throughput",
-                        // "atomics", "launch overhead", "transfers"
+                        // "atomics", "block launches", "launch overhead", "transfers"
   double dram_fraction = 0;  // achieved share of the device's achievable DRAM bandwidth
   double occupancy = 0;      // of the kernel that takes the most time; so are waves
   double waves = 0;

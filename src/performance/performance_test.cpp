@@ -14,17 +14,21 @@ __global__ void copy(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i];
 }
+__global__ void wide(const float4* x, float4* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
 __global__ void strided(const float* x, float* y, int n, int stride) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[(long long)i * stride % n];
 }
 )";
 
-TEST(Performance, CopyIsBoundByDram) {
+TEST(Performance, WideCopyIsBoundByDram) {
   TestPlan plan(copies);
   const std::uint64_t bytes = 256 * mib;
-  const int n = static_cast<int>(bytes / 4);
-  plan.launch("copy", {static_cast<std::uint32_t>(n / 256), 1, 1}, {256, 1, 1}, plan.input(bytes), plan.output(bytes),
+  const int n = static_cast<int>(bytes / 16);
+  plan.launch("wide", {static_cast<std::uint32_t>(n / 256), 1, 1}, {256, 1, 1}, plan.input(bytes), plan.output(bytes),
               n);
   const TimeEstimate time = plan.time();
   EXPECT_EQ(time.limiter, "dram bandwidth") << describe(time);
@@ -37,6 +41,18 @@ TEST(Performance, CopyIsBoundByDram) {
   EXPECT_LT(time.kernels[0].emulated_warp_instructions, 10'000);
 }
 
+// With four bytes a thread blocks come and go too fast to fill the memory's pipeline. On an H200 the suite's relu,
+// which moves as much, takes 203 us (and 129 us with four floats a thread).
+TEST(Performance, NarrowCopyWaitsForItsBlocks) {
+  TestPlan plan(copies);
+  const int n = 64 * mib;
+  plan.launch("copy", {static_cast<std::uint32_t>(n / 256), 1, 1}, {256, 1, 1}, plan.input(4ull * n),
+              plan.output(4ull * n), n);
+  const TimeEstimate time = plan.time();
+  EXPECT_NEAR(time.us, 203, 0.15 * 203) << describe(time);
+  EXPECT_TRUE(time.limiter == "latency" || time.limiter == "block launches") << describe(time);
+}
+
 TEST(Performance, StrideCostsSectors) {
   TestPlan near(copies), far(copies);
   const int n = 1 << 26;
@@ -46,7 +62,8 @@ TEST(Performance, StrideCostsSectors) {
   const TimeEstimate fast = near.time(), slow = far.time();
   EXPECT_NEAR(fast.kernels.at(0).sectors_per_request, 4, 0.01);
   EXPECT_NEAR(slow.kernels.at(0).sectors_per_request, (32 + 4) / 2.0, 0.01);
-  EXPECT_GT(slow.us, 3 * fast.us) << describe(slow) << describe(fast);
+  EXPECT_GT(slow.kernels[0].l2_bytes, 4 * fast.kernels[0].l2_bytes);
+  EXPECT_GT(slow.us, 2 * fast.us) << describe(slow) << describe(fast);
   bool named = false;
   for (const HotLine& line : slow.hot_lines)
     named |= line.reason.find("touches 32 sectors, 4 would do") != std::string::npos;
@@ -229,7 +246,7 @@ __global__ void count(const float* x, int* n) {
   EXPECT_GT(time.us, n / 2 * test_profile().atomic_same_address_ns * 1e-3);
 }
 
-TEST(Performance, ReductionsWaitAtBarriers) {
+TEST(Performance, WaitingForAnotherBlockIsLeftAndSaid) {
   TestPlan plan(R"(
 __global__ void spin(float* y, volatile int* flag) {
   while (*flag == 0) {}

@@ -144,7 +144,7 @@ double block_chain(const StaticCode& code, const DeviceProfile& profile, BlockTr
       if (clock.at_barrier())
         clock.wait_until(latest + profile.barrier_cycles, latest_weighted + weight * profile.barrier_cycles);
   }
-  return end + profile.block_start_cycles;
+  return end + profile.block_start_cycles + static_cast<double>(trace.warps.size()) * profile.warp_start_cycles;
 }
 
 }  // namespace kw
