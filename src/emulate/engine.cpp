@@ -336,10 +336,11 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
   warp.splits[index].pc = pc;
 }
 
+// Only where somebody wants to go on: the last instruction of the budget may have been the last of the kernel.
 void stop_for_budget(Warp& warp) {
-  warp.worker->stop = StopReason::budget;
   for (const Split& split : warp.splits) {
     if (split.state != SplitState::ready || split.mask == 0) continue;
+    warp.worker->stop = StopReason::budget;
     enter_split(warp, split);
     const Instruction& in = split.frame->function->code[split.pc];
     int lane = __builtin_ctz(split.mask);
