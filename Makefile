@@ -57,6 +57,7 @@ fuzz: asan
 
 bench: build
 	@build/src/compile/compile_bench
+	@build/src/emulate/emulate_bench
 
 clean:
 	@rm -rf build build-asan build-debug
