@@ -70,27 +70,42 @@ void run_copy_async(Warp& warp, const Instruction& in, LaneMask active) {
   }
   if (copy.lanes == 0) return;
   if (warp.copies.size() >= pending_limit) {
-    land(warp, warp.copies.front());
-    warp.copies.erase(warp.copies.begin());
+    // Half of them at once: one at a time would move all the others each time.
+    const auto half = warp.copies.begin() + static_cast<std::ptrdiff_t>(pending_limit / 2);
+    for (auto early = warp.copies.begin(); early != half; ++early) land(warp, *early);
+    warp.copies.erase(warp.copies.begin(), half);
   }
   warp.copies.push_back(copy);
 }
 
-void run_copy_commit(Warp& warp, const Instruction&, LaneMask) { ++warp.open_group; }
+void run_copy_commit(Warp& warp, const Instruction&, LaneMask active) {
+  for (LaneMask left = active; left != 0; left &= left - 1)
+    ++warp.open_group[static_cast<std::size_t>(__builtin_ctz(left))];
+}
 
+// Groups belong to a thread: lanes that took different ways have different numbers of them.
 void run_copy_wait(Warp& warp, const Instruction& in, LaneMask active) {
-  // Groups are counted for the warp: lanes that diverge between commits are not told apart.
-  std::uint32_t finished = warp.open_group;
-  if (in.immediate >= 0) finished -= static_cast<std::uint32_t>(std::min<std::int64_t>(in.immediate, finished));
+  std::array<std::uint32_t, warp_lanes> finished{};
+  for (std::size_t lane = 0; lane < finished.size(); ++lane) {
+    const std::uint32_t open = warp.open_group[lane];
+    finished[lane] =
+        open - static_cast<std::uint32_t>(std::min<std::int64_t>(std::max<std::int64_t>(in.immediate, 0), open));
+  }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < warp.copies.size(); ++i) {
     PendingCopy& copy = warp.copies[i];
-    bool due = in.immediate < 0 || copy.group < finished;
-    if (due) {
-      PendingCopy arriving = copy;
-      arriving.lanes &= active;
-      land(warp, arriving);
-      copy.lanes &= ~active;
+    LaneMask due = copy.lanes & active;
+    if (in.immediate >= 0)
+      for (LaneMask left = due; left != 0; left &= left - 1) {
+        const int lane = __builtin_ctz(left);
+        const auto at = static_cast<std::size_t>(lane);
+        if (copy.group[at] >= finished[at]) due &= ~(1u << lane);
+      }
+    if (due != 0) {
+      const LaneMask rest = copy.lanes & ~due;
+      copy.lanes = due;
+      land(warp, copy);
+      copy.lanes = rest;
     }
     if (copy.lanes == 0) continue;
     if (kept != i) warp.copies[kept] = copy;

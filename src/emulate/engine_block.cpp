@@ -264,7 +264,7 @@ void begin_block(Block& block, std::uint64_t number) {
     warp.unfair = 0;
     warp.moment.warp_sync = block.start_time;
     warp.copies.clear();
-    warp.open_group = 0;
+    warp.open_group.fill(0);
     while (!warp.frames.empty()) {
       warp.spare_frames.push_back(std::move(warp.frames.back()));
       warp.frames.pop_back();

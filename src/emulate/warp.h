@@ -68,7 +68,7 @@ struct Split {
 
 // One instruction's share of a cp.async: what it will write into shared memory when it is waited for.
 struct PendingCopy {
-  std::uint32_t group = 0;
+  std::array<std::uint32_t, warp_lanes> group{};  // of each lane
   LaneMask lanes = 0;
   std::uint8_t bytes = 0;
   const Instruction* instruction = nullptr;
@@ -106,7 +106,7 @@ struct Warp {
   std::vector<std::byte> local_defined;
 
   std::vector<PendingCopy> copies;
-  std::uint32_t open_group = 0;  // cp.async groups committed so far
+  std::array<std::uint32_t, warp_lanes> open_group{};  // cp.async groups that each lane has committed so far
 
   template <class T>
   T* lanes(Slot slot) {
@@ -175,7 +175,7 @@ struct Worker {
   RaceEntry launch_time = 0;
   Block* current = nullptr;      // the block that is running
   std::vector<Block*> resident;  // all blocks under way
-  StrayShuffle stray;  // the first one of the launch
+  StrayShuffle stray;            // the first one of the launch
   StopReason stop = StopReason::none;
   std::string unsupported;
 };
