@@ -24,8 +24,9 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TORCH_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64,
                "int32": torch.int32, "int64": torch.int64, "int8": torch.int8, "uint8": torch.uint8}
-# Error allowed relative to |truth| + rms(truth): serial float sums over thousands of elements, one rounding of the output type.
-ALLOWED = {"float32": 2e-5, "float16": 2e-3, "bfloat16": 1.6e-2, "float64": 1e-12}
+# Error allowed relative to |truth| + rms(truth): serial float sums over thousands of elements; for half types a rounding of an operand
+# (probabilities of an attention) and one of the output.
+ALLOWED = {"float32": 2e-5, "float16": 4e-3, "bfloat16": 1.6e-2, "float64": 1e-12}
 
 
 def names_of(text):

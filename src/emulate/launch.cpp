@@ -315,9 +315,9 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
     KW_TRY_VOID(memory.fill(grid_workspace_address, 0, grid_workspace_bytes));
   }
   // An endless grid ends by the instruction budget: each block needs at least one instruction.
-  const std::uint64_t blocks =
-      std::min(std::uint64_t{arguments.grid[0]} * arguments.grid[1] * arguments.grid[2],
-               static_cast<std::uint64_t>(std::max<std::int64_t>(limits.warp_instructions, 1)));
+  std::uint64_t blocks = std::uint64_t{arguments.grid[0]} * arguments.grid[1] * arguments.grid[2];
+  if (options.only_blocks.empty())
+    blocks = std::min(blocks, static_cast<std::uint64_t>(std::max<std::int64_t>(limits.warp_instructions, 1)));
   const BlockOrder order(blocks, options.block_order_seed, options.only_blocks);
   bool independent = !program.global_atomics && !program.spins && !program.reads_clock && options.observer == nullptr;
   std::vector<std::unique_ptr<Worker>> workers;

@@ -14,7 +14,10 @@ namespace {
 constexpr std::size_t least_sizes = 3;
 constexpr std::size_t least_seeds = 5;
 constexpr std::int64_t stretched_elements = 100'000;
-constexpr std::size_t most_stretched_sizes = 2;
+constexpr std::size_t most_stretched_sizes = 3;
+constexpr std::int64_t shrunk_elements = 50'000;
+constexpr std::int64_t largest_batch = 64;
+constexpr std::int64_t kept_elements = 2'500'000;  // larger cases are made anew each time
 constexpr double large_scale = 40;  // exp of it overflows a float, products of two do not overflow a half
 
 std::int64_t elements_of(const Task& task, const Sizes& sizes) {
@@ -60,9 +63,11 @@ bool change_inputs(const Task& task, std::vector<InputTensor>& inputs, InputKind
     if (kind == InputKind::negative) map_floats(inputs[i], [](double value) { return -std::abs(value) - 0.125; });
     if (kind == InputKind::large) map_floats(inputs[i], [](double value) { return value * large_scale; });
     if (kind == InputKind::zero) {
-      // The first half: rows of zeros, and rows that are as usual. All bits zero is 0 in every type.
-      const std::size_t width = bytes_of(spec.dtype);
-      std::fill_n(inputs[i].bytes.begin(), (inputs[i].bytes.size() / width + 1) / 2 * width, '\0');
+      // Half of the leading slices (of rows, say), so that some are all zero and some as usual. All bits zero is 0 in
+      // every type.
+      const std::int64_t slices = inputs[i].shape.front();
+      const auto zeros = static_cast<std::size_t>(slices == 1 ? 1 : slices / 2);
+      std::fill_n(inputs[i].bytes.begin(), inputs[i].bytes.size() / static_cast<std::size_t>(slices) * zeros, '\0');
     }
     changed = true;
   }
@@ -133,7 +138,10 @@ std::vector<Sizes> hidden_sizes(const Task& task, std::uint64_t seed, int count)
   std::vector<Sizes> starts = task.sizes_small;
   std::stable_sort(starts.begin(), starts.end(),
                    [&](const Sizes& a, const Sizes& b) { return elements_of(task, a) > elements_of(task, b); });
-  std::vector<Sizes> known = task.all_sizes();
+  const std::vector<Sizes> known = task.all_sizes();
+  const auto is_known = [&](const std::string& name, std::int64_t value) {
+    return std::any_of(known.begin(), known.end(), [&](const Sizes& sizes) { return sizes.at(name) == value; });
+  };
   std::vector<Sizes> found;
   Random random(seed);
   for (int attempt = 0; attempt < 40 * count && static_cast<int>(found.size()) < count; ++attempt) {
@@ -141,29 +149,64 @@ std::vector<Sizes> hidden_sizes(const Task& task, std::uint64_t seed, int count)
     for (auto& [name, value] : sizes) {
       const Range& range = ranges.at(name);
       if (range.low == range.high) continue;
-      const std::int64_t reach = std::max<std::int64_t>(value / (3 * range.divisor), 2);
-      value += range.divisor * random.integer(-reach, reach);
-      value = std::clamp(value, range.low, range.high);
+      const std::int64_t reach = std::max<std::int64_t>(value / (3 * range.divisor), 3);
+      // A value that no size of the file has, so that nothing fixed to one of those can be right.
+      const std::int64_t before = value;
+      for (int draw = 0; draw < 20; ++draw) {
+        value = std::clamp(before + range.divisor * random.integer(-reach, reach), range.low, range.high);
+        if (!is_known(name, value)) break;
+      }
     }
-    if (std::find(known.begin(), known.end(), sizes) != known.end() || !task.check_sizes(sizes).ok()) continue;
-    known.push_back(sizes);
-    found.push_back(std::move(sizes));
+    const bool fresh = std::find(known.begin(), known.end(), sizes) == known.end() &&
+                       std::find(found.begin(), found.end(), sizes) == found.end();
+    if (fresh && task.check_sizes(sizes).ok()) found.push_back(std::move(sizes));
+  }
+  return found;
+}
+
+Sizes shrink(const Task& task, Sizes sizes, std::int64_t most_elements) {
+  const auto too_large = [&] { return elements_of(task, sizes) > most_elements; };
+  // First what is outermost of three or more and small, a batch as a rule: what a kernel does seldom depends on it.
+  for (std::size_t i = 0; i + 2 < task.size_names.size() && too_large(); ++i) {
+    std::int64_t& value = sizes.at(task.size_names[i]);
+    if (value > largest_batch) break;
+    while (value % 2 == 0 && value > 2 && too_large()) value /= 2;
+  }
+  // Then the largest. Halving keeps what large sizes are multiples of.
+  while (too_large()) {
+    auto largest = sizes.end();
+    for (auto each = sizes.begin(); each != sizes.end(); ++each)
+      if (each->second % 2 == 0 && (largest == sizes.end() || each->second > largest->second)) largest = each;
+    if (largest == sizes.end()) break;
+    largest->second /= 2;
+  }
+  return sizes;
+}
+
+std::vector<Sizes> shrunk_sizes(const Task& task) {
+  std::vector<Sizes> found;
+  for (const Sizes& train : task.sizes_train) {
+    Sizes sizes = shrink(task, train, shrunk_elements);
+    const bool known = std::find(found.begin(), found.end(), sizes) != found.end();
+    if (!known && elements_of(task, sizes) <= shrunk_elements && task.check_sizes(sizes).ok())
+      found.push_back(std::move(sizes));
   }
   return found;
 }
 
 std::vector<Sizes> stretched_sizes(const Task& task) {
   std::vector<Sizes> found;
-  if (task.sizes_train.empty()) return found;
   Sizes least = task.sizes_small.front();
   for (const Sizes& sizes : task.sizes_small)
     for (const auto& [name, value] : sizes) least[name] = std::min(least[name], value);
-  for (const std::string& name : task.size_names) {
-    Sizes sizes = least;
-    for (const Sizes& train : task.sizes_train) sizes[name] = std::max(sizes[name], train.at(name));
-    const bool known = std::find(found.begin(), found.end(), sizes) != found.end();
-    if (sizes == least || known || !task.check_sizes(sizes).ok()) continue;
-    if (elements_of(task, sizes) <= stretched_elements) found.push_back(std::move(sizes));
+  for (const Sizes& train : task.sizes_train) {
+    for (const std::string& name : task.size_names) {
+      Sizes sizes = least;
+      sizes[name] = train.at(name);
+      const bool known = std::find(found.begin(), found.end(), sizes) != found.end();
+      if (sizes == least || known || !task.check_sizes(sizes).ok()) continue;
+      if (elements_of(task, sizes) <= stretched_elements) found.push_back(std::move(sizes));
+    }
   }
   // Those that are stretched furthest.
   std::stable_sort(found.begin(), found.end(),
@@ -211,6 +254,7 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int in
     Sizes sizes;
     bool hidden;
     std::vector<InputKind> kinds;
+    bool optional = false;
   };
   std::vector<Planned> planned;
   for (const Sizes& sizes : task_.sizes_small) planned.push_back({sizes, false, {InputKind::ordinary}});
@@ -226,7 +270,8 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int in
     planned[i % planned.size()].kinds.push_back(InputKind::ordinary);
   auto& middle = planned[planned.size() / 2].kinds;
   middle.insert(middle.end(), {InputKind::negative, InputKind::large, InputKind::zero});
-  for (const Sizes& sizes : stretched_sizes(task_)) planned.push_back({sizes, true, {InputKind::ordinary}});
+  for (const Sizes& sizes : shrunk_sizes(task_)) planned.push_back({sizes, true, {InputKind::ordinary}, true});
+  for (const Sizes& sizes : stretched_sizes(task_)) planned.push_back({sizes, true, {InputKind::ordinary}, true});
 
   std::vector<Case> questions;
   int number = 0;
@@ -236,6 +281,7 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int in
       one.question = questions.size();
       one.sizes = size.sizes;
       one.hidden = size.hidden;
+      one.optional = size.optional;
       one.kind = kind;
       one.seed = seed_of("inputs", index, ++number);
       KW_TRY(one.inputs, make_inputs(task_, one.sizes, one.seed));
@@ -245,6 +291,25 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int in
     }
   }
   return std::make_shared<const std::vector<Case>>(std::move(questions));
+}
+
+Result<std::shared_ptr<const Case>> CaseBook::large_case(const Sizes& sizes) {
+  const std::string name = to_string(sizes);
+  std::lock_guard lock(reference_mutex_);
+  if (const auto known = large_.find(name); known != large_.end()) return known->second;
+  if (reference_ == nullptr) {
+    KW_TRY(reference_, make_reference(task_));
+  }
+  Case one;
+  one.sizes = sizes;
+  one.hidden = true;
+  one.seed = seed_of("large " + name, 0, 0);
+  KW_TRY(one.inputs, make_inputs(task_, sizes, one.seed));
+  one.scalars = scalar_values(one.inputs);
+  KW_TRY([[maybe_unused]] const bool usable, answer(task_, *reference_, one));
+  auto made = std::make_shared<const Case>(std::move(one));
+  if (elements_of(task_, sizes) <= kept_elements) large_[name] = made;
+  return made;
 }
 
 Result<std::shared_ptr<const CaseSet>> CaseBook::make_set(const std::vector<Case>& questions) {
@@ -259,14 +324,14 @@ Result<std::shared_ptr<const CaseSet>> CaseBook::make_set(const std::vector<Case
     if (!usable.ok() && !one.hidden && one.kind == InputKind::ordinary) return usable.error();
     if (usable.ok() && *usable) made.cases.push_back(std::move(one));
   }
-  if (!made.cases.empty()) {
-    // Of the largest case: where there is one column, a softmax is 1 whatever the input.
-    const Case& largest = made.cases.back();
-    KW_TRY(const auto inputs, make_inputs(task_, largest.sizes, largest.seed + 1));
-    KW_TRY(const auto other, reference_->run(inputs, largest.sizes, Precision::truth));
-    made.constant_outputs = true;
+  // Constant whatever the inputs, at every size? (With one column a softmax always is.)
+  made.constant_outputs = !made.cases.empty();
+  for (const Case& one : made.cases) {
+    if (!made.constant_outputs) break;
+    KW_TRY(const auto inputs, make_inputs(task_, one.sizes, one.seed + 1));
+    KW_TRY(const auto other, reference_->run(inputs, one.sizes, Precision::truth));
     for (std::size_t i = 0; i < other.size(); ++i)
-      made.constant_outputs = made.constant_outputs && other[i].bytes == largest.truth[i].bytes;
+      made.constant_outputs = made.constant_outputs && other[i].bytes == one.truth[i].bytes;
   }
   return std::make_shared<const CaseSet>(std::move(made));
 }

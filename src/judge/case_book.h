@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -25,7 +26,8 @@ std::string_view name_of(InputKind kind);
 struct Case {
   std::size_t question = 0;  // its place among the questions
   Sizes sizes;
-  bool hidden = false;  // a size that the task's file does not have
+  bool hidden = false;    // a size that the task's file does not have
+  bool optional = false;  // left out when the naive kernel takes long for it
   std::uint64_t seed = 0;
   InputKind kind = InputKind::ordinary;
   std::vector<InputTensor> inputs;
@@ -43,7 +45,14 @@ struct CaseSet {
 // task uses for it and keeps their common divisor, so that whatever the task means by its sizes stays true.
 std::vector<Sizes> hidden_sizes(const Task& task, std::uint64_t seed, int count);
 
-// One size name at its largest train value, the others as small as the task has them: what is fixed to small sizes (a
+// Halved until the task's tensors have at most so many elements, or nothing can be halved any more.
+Sizes shrink(const Task& task, Sizes sizes, std::int64_t most_elements);
+
+// The train sizes, halved until they are small: what kernels do for sizes that are multiples of something (vector
+// loads, full tiles), they do there too.
+std::vector<Sizes> shrunk_sizes(const Task& task);
+
+// One size name at a train value, the others as small as the task has them: what is fixed to small sizes (a
 // row that must fit into a buffer) shows there, at little cost. Those that are still too large to emulate are left out.
 std::vector<Sizes> stretched_sizes(const Task& task);
 
@@ -64,6 +73,8 @@ class CaseBook {
   // a few of them may have none, when the reference does not accept them.
   Result<std::shared_ptr<const std::vector<Case>>> questions(int index);
   Result<std::shared_ptr<const CaseSet>> set(int index);
+  // A further case, for a kernel that does something at large sizes that it does nowhere else.
+  Result<std::shared_ptr<const Case>> large_case(const Sizes& sizes);
   const Task& task() const { return task_; }
 
  private:
@@ -81,6 +92,7 @@ class CaseBook {
   std::array<Place, sets> places_;
   std::mutex reference_mutex_;
   std::unique_ptr<Reference> reference_;
+  std::map<std::string, std::shared_ptr<const Case>> large_;
 };
 
 }  // namespace kw

@@ -35,13 +35,15 @@ class EmulatedDevice {
   Result<PlanRun> run(const LaunchPlan& plan, const std::vector<InputTensor>& inputs, const RunLimits& limits,
                       const RunOptions& options);
 
+  // Gives inputs and outputs their places, as run does first of all.
+  Result<void> place_buffers(const LaunchPlan& plan, const std::vector<InputTensor>& inputs);
+
   DeviceMemory& memory() { return memory_; }
   // Where buffer i of the plan that was run last lies.
   std::uint64_t address_of(std::size_t buffer) const { return addresses_.at(buffer); }
 
  private:
   struct StepRunner;
-  Result<void> place_buffers(const LaunchPlan& plan, const std::vector<InputTensor>& inputs);
 
   const LoadedModule& module_;
   const std::vector<CompiledKernel>& kernels_;

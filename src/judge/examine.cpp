@@ -10,6 +10,13 @@
 namespace kw {
 namespace {
 
+// One run of the launcher may take this many warp instructions: far more than any honest kernel needs.
+constexpr std::int64_t least_budget = 12'000'000;
+constexpr std::int64_t unknown_budget = 40'000'000;
+constexpr std::int64_t budget_factor = 64;        // a kernel of one thread has 32 times the warp instructions
+constexpr std::uint64_t optional_work = 300'000;  // naive warp instructions from which a case is not worth its time
+constexpr std::int64_t optional_budget = 1'500'000;
+constexpr std::uint64_t elsewhere_bytes = (5u << 20) + 256 * 7;
 constexpr std::uint64_t other_warp_order = 0x5eed1;
 constexpr std::uint64_t other_block_order = 0x5eed2;
 
@@ -91,8 +98,7 @@ class Examiner {
  public:
   Examiner(const Task& task, const KernelBuild& build, const LoadedModule& module, const CaseSet& cases,
            const ExamineOptions& options)
-      : task_(task), build_(build), module_(module), cases_(cases) {
-    limits_.warp_instructions = options.warp_instructions;
+      : task_(task), build_(build), module_(module), cases_(cases), naive_work_(options.naive_work) {
     options_.threads = options.threads;
   }
 
@@ -105,14 +111,40 @@ class Examiner {
     return std::move(result_);
   }
 
+  bool run_one(const Case& one, const LaunchPlan& plan, std::int64_t warp_instructions, Examination& result) {
+    given_plan_ = &plan;
+    result_ = std::move(result);
+    limits_.warp_instructions = warp_instructions;
+    EmulatedDevice device(module_, build_.compiled.kernels);
+    const bool ran = run_case(one, device, false);
+    result = std::move(result_);
+    return ran;
+  }
+
  private:
-  const LaunchPlan& plan_of(const Case& one) const { return build_.plans.at(one.question).plan; }
+  void set_budget(const Case& one) {
+    limits_.warp_instructions = unknown_budget;
+    if (one.optional) {
+      limits_.warp_instructions = optional_budget;
+    } else if (one.question < naive_work_.size() && naive_work_[one.question] > 0)
+      limits_.warp_instructions = least_budget + budget_factor * static_cast<std::int64_t>(naive_work_[one.question]);
+  }
+
+  bool too_expensive(const Case& one) const {
+    return one.optional && one.question < naive_work_.size() && naive_work_[one.question] > optional_work;
+  }
+
+  const LaunchPlan& plan_of(const Case& one) const {
+    return given_plan_ != nullptr ? *given_plan_ : build_.plans.at(one.question).plan;
+  }
 
   void run_cases() {
     std::unique_ptr<EmulatedDevice> device;
     std::unique_ptr<InitialState> initial;
     for (std::size_t i = 0; i < cases_.cases.size(); ++i) {
       const Case& one = cases_.cases[i];
+      if (too_expensive(one)) continue;
+      set_budget(one);
       const bool repeated = i > 0 && cases_.cases[i - 1].sizes == one.sizes;
       if (!repeated) {
         device = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels);
@@ -121,17 +153,63 @@ class Examiner {
       }
       const bool state = repeated && initial->forget_changes(device->memory());
       if (state) flag("keeps_state");
-      const auto ran = device->run(plan_of(one), one.inputs, limits_, options_);
-      if (!ran.ok()) return give_up(ran.error());
-      result_.thread_instructions += ran->thread_instructions;
-      if (ran->status != RunStatus::ok) return fail(one, *ran, state);
-      add_notes(*ran);
-      if (!check_defined(one, *ran, state)) return;
-      check_values(one, *ran, *device);
+      const bool ran = run_case(one, *device, state);
+      if (!ran && (!one.optional || result_.status != VerdictStatus::correct)) return;
     }
+    result_.work.coverage.watch({}, {});
+  }
+
+  // False when nothing more can be said: something is wrong, or it takes too long.
+  bool run_case(const Case& one, EmulatedDevice& device, bool state) {
+    const auto placed = device.place_buffers(plan_of(one), one.inputs);
+    if (!placed.ok()) return give_up(placed.error()), false;
+    watch_buffers(one, device);
+    RunOptions watched = options_;
+    watched.observer = &result_.work.coverage;
+    const auto ran = device.run(plan_of(one), one.inputs, limits_, watched);
+    if (!ran.ok()) return give_up(ran.error()), false;
+    result_.thread_instructions += ran->thread_instructions;
+    if (ran->status == RunStatus::timeout && (one.optional || given_plan_ != nullptr)) return false;
+    if (ran->status != RunStatus::ok) return fail(one, *ran, state), false;
+    add_notes(*ran);
+    if (!check_defined(one, *ran, state)) return false;
+    check_values(one, *ran, device);
+    note_work(one);
+    return true;
+  }
+
+  void watch_buffers(const Case& one, const EmulatedDevice& device) {
+    std::vector<AddressRange> inputs, outputs;
+    const auto& buffers = plan_of(one).buffers;
+    input_bytes_ = output_bytes_ = 0;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i].kind == Buffer::Kind::scratch) continue;
+      const bool input = buffers[i].kind == Buffer::Kind::input;
+      const std::uint64_t begin = device.address_of(i);
+      (input ? inputs : outputs).push_back({begin, begin + buffers[i].bytes});
+      (input ? input_bytes_ : output_bytes_) += static_cast<double>(buffers[i].bytes);
+    }
+    result_.work.coverage.watch(std::move(inputs), std::move(outputs));
+  }
+
+  void note_work(const Case& one) {
+    CheckedWork& work = result_.work;
+    const PathCoverage& seen = work.coverage;
+    if (input_bytes_ > 0)
+      work.loaded_ratio = std::min(work.loaded_ratio, static_cast<double>(seen.loaded_bytes()) / input_bytes_);
+    work.stored_ratio = std::min(work.stored_ratio, static_cast<double>(seen.stored_bytes()) / output_bytes_);
+    const KernelLaunch& last = *plan_of(one).launches().back();
+    const double blocks = static_cast<double>(last.grid.x) * last.grid.y * last.grid.z;
+    work.storing_share = std::min(work.storing_share, static_cast<double>(seen.storing_blocks()) / blocks);
+    std::vector<std::uint64_t> starts;
+    for (const auto& [block, address] : seen.first_stores()) starts.push_back(address);
+    std::sort(starts.begin(), starts.end());
+    work.blocks_apart = work.blocks_apart && std::adjacent_find(starts.begin(), starts.end()) == starts.end();
   }
 
   void fail(const Case& one, const PlanRun& run, bool state) {
+    // A wrong answer that was found before says more than a later overrun.
+    if (result_.status == VerdictStatus::wrong && run.status == RunStatus::timeout) return;
     result_.status = status_of(run);
     for (const EmulatorFinding& finding : run.findings) result_.findings.push_back(verdict_finding(finding));
     if (state && run.status == RunStatus::uninitialised) {
@@ -206,7 +284,7 @@ class Examiner {
 
   int launch_line(const Case& one) const {
     const auto launches = plan_of(one).launches();
-    return launches.empty() ? 0 : launches.back()->where.line;
+    return launches.empty() ? build_.kernel_file->launcher.line : launches.back()->where.line;
   }
 
   void check_values(const Case& one, const PlanRun& run, EmulatedDevice& device) {
@@ -264,10 +342,14 @@ class Examiner {
   void run_in_another_order() {
     const Case* one = case_with_order();
     if (one == nullptr) return;
+    set_budget(*one);
     EmulatedDevice first(module_, build_.compiled.kernels), second(module_, build_.compiled.kernels);
     RunOptions shuffled = options_;
     shuffled.warp_order_seed = other_warp_order;
     shuffled.block_order_seed = other_block_order;
+    // At other addresses too: where an array lies must not matter.
+    const auto moved = second.memory().allocate(elsewhere_bytes, "elsewhere", MemoryAccessRight::read_write);
+    if (!moved.ok()) return give_up(moved.error());
     const auto before = first.run(plan_of(*one), one->inputs, limits_, options_);
     const auto after = second.run(plan_of(*one), one->inputs, limits_, shuffled);
     if (!before.ok() || !after.ok()) return give_up(before.ok() ? after.error() : before.error());
@@ -280,9 +362,9 @@ class Examiner {
       VerdictFinding finding;
       finding.kind = "order_dependent";
       finding.line = launch_line(*one);
-      finding.message =
-          fmt::format("{} is right in one order of warps and blocks and wrong in another ({} instead of {})",
-                      element_name(task_.outputs[i], one->sizes, other.worst), other.got, other.expected);
+      finding.message = fmt::format(
+          "{} is right in one order of warps and blocks and place of arrays and wrong in another ({} instead of {})",
+          element_name(task_.outputs[i], one->sizes, other.worst), other.got, other.expected);
       finding.advice = "Nothing may depend on which warp or block runs first; order them with barriers or launches.";
       result_.status = VerdictStatus::race;
       result_.summary = finding.message;
@@ -311,12 +393,22 @@ class Examiner {
   const KernelBuild& build_;
   const LoadedModule& module_;
   const CaseSet& cases_;
+  const std::vector<std::uint64_t>& naive_work_;
+  const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
   RunLimits limits_;
   RunOptions options_;
+  double input_bytes_ = 0, output_bytes_ = 0;  // of the case that is running
   Examination result_;
 };
 
 }  // namespace
+
+bool examine_case(const Task& task, const KernelBuild& build, const LoadedModule& module, const Case& one,
+                  const LaunchPlan& plan, std::int64_t warp_instructions, Examination& result) {
+  const CaseSet none;
+  const ExamineOptions options;
+  return Examiner(task, build, module, none, options).run_one(one, plan, warp_instructions, result);
+}
 
 Examination examine(const Task& task, const KernelBuild& build, const LoadedModule& module, const CaseSet& cases,
                     const ExamineOptions& options) {

@@ -6,6 +6,7 @@
 
 #include "emulate/emulator.h"
 #include "judge/case_book.h"
+#include "judge/full_size_check.h"
 #include "judge/kernel_build.h"
 #include "judge/verdict.h"
 
@@ -13,8 +14,9 @@ namespace kw {
 
 struct ExamineOptions {
   int threads = 1;
-  std::int64_t warp_instructions =
-      10'000'000;  // of one run of the launcher: far beyond any honest kernel at these sizes
+  // Warp instructions of the naive kernel for each question: what a kernel may use at most depends on it. Empty:
+  // unknown.
+  std::vector<std::uint64_t> naive_work;
 };
 
 struct Examination {
@@ -24,10 +26,15 @@ struct Examination {
   std::vector<VerdictFinding> findings;
   std::vector<std::string> flags;
   std::uint64_t thread_instructions = 0;
+  CheckedWork work;  // what the runs that were right did
 };
 
 // build.plans[case.question] must be the plan of each case.
 Examination examine(const Task& task, const KernelBuild& build, const LoadedModule& module, const CaseSet& cases,
                     const ExamineOptions& options);
+
+// One more case, with its own plan, for a kernel that was right so far. False when it was too long to be run.
+bool examine_case(const Task& task, const KernelBuild& build, const LoadedModule& module, const Case& one,
+                  const LaunchPlan& plan, std::int64_t warp_instructions, Examination& result);
 
 }  // namespace kw

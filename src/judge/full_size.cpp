@@ -8,7 +8,8 @@
 namespace kw {
 namespace {
 
-constexpr std::size_t tile_bytes = 64u << 10;
+constexpr std::size_t page_bytes = 4096;
+constexpr std::uint64_t fewest_pages = 13, most_pages = 37;  // of a tile; which number, depends on the seed
 constexpr MemoryLimits full_size_limits{std::uint64_t{64} << 30, 4096};
 
 class Preparation {
@@ -18,6 +19,7 @@ class Preparation {
       : task_(task), sized_(sized), module_(module), kernels_(kernels), seed_(seed) {}
 
   Result<PreparedPlan> run() {
+    const std::size_t tile_bytes = page_bytes * (fewest_pages + seed_ % (most_pages - fewest_pages + 1));
     prepared_.memory = std::make_unique<DeviceMemory>(full_size_limits);
     std::size_t input = 0;
     for (const Buffer& buffer : sized_.plan.buffers) {

@@ -1,5 +1,7 @@
 #include "judge/judge.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <future>
@@ -13,6 +15,7 @@
 #include "judge/examine.h"
 #include "judge/feedback.h"
 #include "judge/full_size.h"
+#include "judge/full_size_check.h"
 #include "judge/ptx_rules.h"
 #include "judge/task_entry.h"
 
@@ -21,6 +24,13 @@ namespace {
 
 // Raised whenever a verdict could come out differently for the same kernel: older ones in the cache are then not used.
 constexpr std::string_view judge_version = "judge 1";
+// Kernels take a tenth of a second, with CUB or cooperative groups one or two.
+// Elements of the task's tensors in the further cases of a kernel that does something new at full size.
+constexpr std::array<std::int64_t, 3> large_case_elements = {400'000, 3'000'000, 20'000'000};
+constexpr std::int64_t large_case_work = 20'000'000;  // warp instructions
+constexpr double large_case_ms = 4000;                // a case that would probably take longer is not tried
+constexpr int compile_wall_ms = 12'000;
+constexpr int compile_cpu_seconds = 6;
 
 // Everything of the task that a verdict depends on.
 std::string task_identity(const Task& task) {
@@ -136,6 +146,38 @@ void add_resources(const KernelBuild& build, std::size_t first_timed_plan, Archi
   }
 }
 
+void take_examination(const Examination& found, Verdict& verdict) {
+  verdict.status = found.status;
+  verdict.summary = found.summary;
+  verdict.cases = found.cases;
+  for (const std::string& flag : found.flags)
+    if (std::find(verdict.flags.begin(), verdict.flags.end(), flag) == verdict.flags.end())
+      verdict.flags.push_back(flag);
+  for (const VerdictFinding& finding : found.findings) {
+    const auto& known = finding.severity == Severity::error ? verdict.findings : verdict.hints;
+    const bool there = std::any_of(known.begin(), known.end(), [&](const VerdictFinding& other) {
+      return other.kind == finding.kind && other.line == finding.line && other.message == finding.message;
+    });
+    if (!there) add_finding(verdict, finding);
+  }
+}
+
+bool kernels_are_compiled(const LaunchPlan& plan, const CompileResult& compiled) {
+  for (const KernelLaunch* launch : plan.launches()) {
+    const bool there = std::any_of(compiled.kernels.begin(), compiled.kernels.end(),
+                                   [&](const CompiledKernel& kernel) { return kernel.name == launch->kernel; });
+    if (!there) return false;
+  }
+  return true;
+}
+
+bool waits_for_blocks(const LoadedModule& module, const KernelBuild& build) {
+  return std::any_of(build.compiled.kernels.begin(), build.compiled.kernels.end(), [&](const CompiledKernel& kernel) {
+    const auto program = module.program(kernel.symbol);
+    return program.ok() && (*program)->spins;
+  });
+}
+
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -229,6 +271,8 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   BuildOptions build_options;
   build_options.architecture = options_.profile.architecture;
   build_options.policy = options_.policy;
+  build_options.compile_limits.wall_ms = compile_wall_ms;
+  build_options.compile_limits.cpu_seconds = compile_cpu_seconds;
   KernelBuild build = read_kernel(text, file, build_options);
   if (build.kernel_file == nullptr) {
     add_build(build, verdict);
@@ -254,6 +298,14 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   if (!cases.ok()) return stop(VerdictStatus::internal_error, to_string(cases.error()));
   add_resources(build, first_timed_plan, options_.profile.architecture, verdict);
 
+  for (const SizedPlan& sized : build.plans) {
+    const auto launches = sized.plan.launches();
+    const bool elsewhere = std::any_of(launches.begin(), launches.end(),
+                                       [](const KernelLaunch* launch) { return launch->default_stream; });
+    if (!elsewhere) continue;
+    verdict.flags.push_back("default_stream");  // it is run on the given stream all the same
+    break;
+  }
   const auto forbidden = check_ptx(build.compiled.ptx);
   for (const VerdictFinding& finding : forbidden) add_finding(verdict, finding);
   if (!forbidden.empty()) return stop(VerdictStatus::rejected, forbidden.front().message);
@@ -262,15 +314,57 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
     return stop(VerdictStatus::unsupported, "the emulator does not read this PTX: " + module.error().message);
   ExamineOptions examine_options;
   examine_options.threads = options_.threads;
+  examine_options.naive_work = naive_work(entry, set);
   Examination found = examine(task, build, *module, **cases, examine_options);
-  verdict.status = found.status;
-  verdict.summary = found.summary;
-  verdict.cases = std::move(found.cases);
-  verdict.flags = std::move(found.flags);
-  for (VerdictFinding& finding : found.findings) add_finding(verdict, std::move(finding));
-  if (verdict.status == VerdictStatus::correct && options_.want_time)
-    add_times(entry, build, *module, first_timed_plan, verdict);
+  take_examination(found, verdict);
+  if (verdict.status != VerdictStatus::correct) return verdict;
+  check_large_sizes(entry, build, *module, first_timed_plan, text, found, verdict);
+  if (verdict.status != VerdictStatus::correct) return verdict;
+  if (options_.want_time) add_times(entry, build, *module, first_timed_plan, verdict);
   return verdict;
+}
+
+// Does the kernel do at full size what was checked? Where it does something new, larger sizes are checked too, as far
+// as they can be emulated. What then is still new cannot be checked here, and nobody may be paid for it.
+void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
+                              std::size_t first_timed_plan, std::string_view text, Examination& found,
+                              Verdict& verdict) {
+  const Task& task = entry.book.task();
+  const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
+  for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
+    auto finding = check_full_size(task, build, module, build.plans[i], found.work, seed);
+    bool checked_larger = false;
+    double spent_ms = 0;  // for the case before
+    std::int64_t before = large_case_elements.front();
+    for (const std::int64_t elements : large_case_elements) {
+      if (!finding || finding->kind != "unchecked_path") break;
+      if (spent_ms * static_cast<double>(elements) / static_cast<double>(before) > large_case_ms) break;
+      const auto start = std::chrono::steady_clock::now();
+      const Sizes sizes = shrink(task, build.plans[i].sizes, elements);
+      const auto one = entry.book.large_case(sizes);
+      if (!one.ok()) break;
+      PlanLimits plan_limits;
+      plan_limits.device = launch_device(options_.profile.architecture);
+      const auto plan = make_launch_plan(*build.kernel_file, task, sizes, plan_limits, (*one)->scalars);
+      if (!plan.ok() || !kernels_are_compiled(*plan, build.compiled)) break;
+      if (!examine_case(task, build, module, **one, *plan, large_case_work, found)) break;
+      if (found.status != VerdictStatus::correct) break;
+      checked_larger = true;
+      spent_ms = milliseconds_since(start);
+      before = elements;
+      finding = check_full_size(task, build, module, build.plans[i], found.work, seed);
+    }
+    take_examination(found, verdict);
+    if (verdict.status != VerdictStatus::correct) return;
+    if (!finding) continue;
+    verdict.flags.push_back(finding->kind);
+    // A block that waits for others cannot be looked at alone; then the larger sizes have to do.
+    if (finding->kind == "unchecked_path" && checked_larger && waits_for_blocks(module, build)) continue;
+    add_finding(verdict, *finding);
+    verdict.status = finding->kind == "unchecked_path" ? VerdictStatus::unsupported : VerdictStatus::wrong;
+    verdict.summary = finding->message;
+    return;
+  }
 }
 
 }  // namespace kw

@@ -18,6 +18,8 @@
 
 namespace kw {
 
+struct Examination;
+
 struct JudgeOptions {
   DeviceProfile profile;
   std::string secret;  // empty: this machine's own, see machine_secret()
@@ -47,10 +49,14 @@ class Judge {
   struct TaskEntry;
   std::shared_ptr<TaskEntry> entry_for(const Task& task);
   Verdict judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file);
+  void check_large_sizes(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
+                         std::size_t first_timed_plan, std::string_view text, Examination& found, Verdict& verdict);
   void add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module, std::size_t first_timed_plan,
                  Verdict& verdict);
   // The naive kernel's modelled times at the train sizes; empty when they cannot be had.
   std::vector<std::optional<double>> naive_times(TaskEntry& entry);
+  // The naive kernel's warp instructions for each question of a set; empty when it cannot be run.
+  std::vector<std::uint64_t> naive_work(TaskEntry& entry, int set);
   std::string key_of(const TaskEntry& entry, std::string_view text) const;
 
   CompileService& service_;

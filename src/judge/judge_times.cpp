@@ -1,7 +1,8 @@
-// The part of the judge that models times.
+// The part of the judge that knows the naive kernel and models times.
 
 #include <cmath>
 
+#include "judge/emulated_device.h"
 #include "judge/full_size.h"
 #include "judge/judge.h"
 #include "judge/task_entry.h"
@@ -9,12 +10,39 @@
 namespace kw {
 namespace {
 
+constexpr std::int64_t most_naive_work = 20'000'000;
+
 struct Means {
   double time = 0, low = 0, high = 0, naive = 0;
   bool naive_known = true;
 };
 
 }  // namespace
+
+std::vector<std::uint64_t> Judge::naive_work(TaskEntry& entry, int set) {
+  std::lock_guard lock(entry.naive_mutex);
+  auto& known = entry.naive_work.at(static_cast<std::size_t>(set));
+  if (known) return *known;
+  known.emplace();
+  const Task& task = entry.book.task();
+  const auto questions = entry.book.questions(set);
+  if (task.naive.empty() || !questions.ok()) return *known;
+  BuildOptions build_options;
+  build_options.architecture = options_.profile.architecture;
+  for (const Case& question : **questions) build_options.plans.push_back({question.sizes, question.scalars});
+  const KernelBuild build = build_kernel(service_, task, task.naive, task.naive_file, build_options);
+  if (!build.built()) return *known;
+  const auto module = LoadedModule::load(build.compiled.ptx, task.naive_file);
+  if (!module.ok()) return *known;
+  RunLimits limits;
+  limits.warp_instructions = most_naive_work;
+  for (const Case& question : **questions) {
+    EmulatedDevice device(*module, build.compiled.kernels);
+    const auto ran = device.run(build.plans[question.question].plan, question.inputs, limits, {});
+    known->push_back(ran.ok() ? ran->warp_instructions : 0);
+  }
+  return *known;
+}
 
 std::vector<std::optional<double>> Judge::naive_times(TaskEntry& entry) {
   std::lock_guard lock(entry.naive_mutex);

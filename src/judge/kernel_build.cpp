@@ -37,7 +37,9 @@ Error first_problem(const CompileResult& result, const std::string& file) {
   return Error{result.explanation, "", {file, 0, 0}};
 }
 
-LaunchDevice device_of(Architecture architecture) {
+}  // namespace
+
+LaunchDevice launch_device(Architecture architecture) {
   const DeviceLimits limits = device_limits(architecture);
   LaunchDevice device;
   device.multiprocessors = limits.multiprocessors;
@@ -52,6 +54,8 @@ LaunchDevice device_of(Architecture architecture) {
   device.shared_bytes_per_multiprocessor = static_cast<std::uint32_t>(limits.shared_bytes_per_sm);
   return device;
 }
+
+namespace {
 
 // A launch over the limits does nothing at all on a GPU, silently unless somebody asks for the error.
 Result<void> check_launches(const KernelBuild& build, Architecture architecture) {
@@ -136,7 +140,7 @@ void plan_and_compile(CompileService& service, const Task& task, const BuildOpti
     build.problem = std::move(problem);
   };
   PlanLimits plan_limits = options.plan_limits;
-  plan_limits.device = device_of(options.architecture);
+  plan_limits.device = launch_device(options.architecture);
   std::vector<PlanRequest> requests = options.plans;
   if (requests.empty()) {
     for (const Sizes& sizes : task.all_sizes()) requests.push_back({sizes, {}});
@@ -147,6 +151,10 @@ void plan_and_compile(CompileService& service, const Task& task, const BuildOpti
       Error problem = plan.error();
       problem.message += " [at " + to_string(request.sizes) + "]";
       return stop(BuildStatus::launcher_error, std::move(problem));
+    }
+    if (plan->launches().empty()) {
+      return stop(BuildStatus::launcher_error, Error{"no kernel is launched [at " + to_string(request.sizes) + "]",
+                                                     "launch a kernel for every size", build.kernel_file->launcher});
     }
     build.plans.push_back({request.sizes, std::move(plan).value()});
   }
@@ -160,6 +168,8 @@ void plan_and_compile(CompileService& service, const Task& task, const BuildOpti
   request.limits = options.compile_limits;
   build.compiled = service.compile(request);
   build.status = status_of(build.compiled.status);
+  if (build.compiled.status == CompileStatus::compile_error && build.compiled.diagnostics.empty())
+    build.status = BuildStatus::internal_error;  // a compiler that fails without a reason says nothing about the kernel
   if (!build.built()) {
     build.problem = first_problem(build.compiled, build.kernel_file->file);
     return;

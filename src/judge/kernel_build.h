@@ -73,6 +73,9 @@ KernelBuild build_kernel(CompileService& service, const Task& task, std::string_
 // An error when the launch cannot run at all: too many threads, registers or too much shared memory for a block.
 Result<Occupancy> occupancy_of(Architecture architecture, const CompiledKernel& kernel, const KernelLaunch& launch);
 
+// What a launcher can ask about a device of the architecture.
+LaunchDevice launch_device(Architecture architecture);
+
 // The kernel instances that the plans launch, each once.
 std::vector<std::string> kernels_of(const std::vector<SizedPlan>& plans);
 

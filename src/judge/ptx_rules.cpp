@@ -12,7 +12,7 @@ struct ForbiddenWord {
   std::string_view message;
 };
 
-constexpr std::array<ForbiddenWord, 8> forbidden{{
+constexpr std::array<ForbiddenWord, 11> forbidden{{
     {"%clock", "reads_timer", "the kernel reads a timer"},
     {"%clock_hi", "reads_timer", "the kernel reads a timer"},
     {"%clock64", "reads_timer", "the kernel reads a timer"},
@@ -20,6 +20,9 @@ constexpr std::array<ForbiddenWord, 8> forbidden{{
     {"%globaltimer_lo", "reads_timer", "the kernel reads a timer"},
     {"%globaltimer_hi", "reads_timer", "the kernel reads a timer"},
     {"%smid", "reads_placement", "the kernel asks which multiprocessor it runs on"},
+    {"%nsmid", "reads_placement", "the kernel asks how many multiprocessors there are"},
+    {"%nwarpid", "reads_placement", "the kernel asks how many hardware warps there are"},
+    {"%gridid", "reads_placement", "the kernel asks which launch it is"},
     {"%warpid", "reads_placement", "the kernel asks which hardware warp it is"},
 }};
 

@@ -1,6 +1,7 @@
 #pragma once
 // What the judge keeps for a task while the program runs.
 
+#include <array>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,7 +19,8 @@ struct Judge::TaskEntry {
 
   CaseBook book;
   std::string identity;
-  std::mutex naive_mutex;
+  std::mutex naive_mutex;                                                            // guards what follows
+  std::array<std::optional<std::vector<std::uint64_t>>, CaseBook::sets> naive_work;  // by set and question
   std::optional<std::vector<std::optional<double>>> naive;
 };
 

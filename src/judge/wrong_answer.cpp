@@ -74,6 +74,12 @@ VerdictFinding describe(const WrongAnswer& wrong) {
     finding.advice =
         "NaN or infinity where the reference is finite: look for 0/0, overflow (subtract the maximum before exp), "
         "a missing epsilon, or memory that is read before it is written.";
+  } else if (wrong.one.kind == InputKind::negative) {
+    finding.advice = "All inputs are negative here: does a maximum start at 0, or an expression assume a sign?";
+  } else if (wrong.one.kind == InputKind::large) {
+    finding.advice = "The inputs are large here: subtract the maximum before exp, and mind overflow.";
+  } else if (wrong.one.kind == InputKind::zero) {
+    finding.advice = "Half of the inputs are zero here: mind divisions, logarithms and ties.";
   } else if (found.all_zero) {
     finding.message += "; the output is all zeros";
     finding.advice = "Does the kernel that computes it run, and does it store its result?";
@@ -83,14 +89,8 @@ VerdictFinding describe(const WrongAnswer& wrong) {
     finding.advice =
         "The error is what a coarser type would give: compute in the task's dtype (accumulate in float), without "
         "half, bfloat16 or TF32 in between.";
-  } else if (wrong.one.kind == InputKind::negative) {
-    finding.advice = "All inputs are negative here: does a maximum start at 0, or an expression assume a sign?";
-  } else if (wrong.one.kind == InputKind::large) {
-    finding.advice = "The inputs are large here: subtract the maximum before exp, and mind overflow.";
-  } else if (wrong.one.kind == InputKind::zero) {
-    finding.advice = "Half of the inputs are zero here: mind divisions, logarithms and ties.";
   } else if (wrong.one.hidden) {
-    finding.advice = "Only other sizes were right: nothing may be fixed to the sizes of the task's file.";
+    finding.advice = "Nothing may be fixed to the sizes of the task's file.";
   }
   return finding;
 }

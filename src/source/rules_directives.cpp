@@ -43,16 +43,15 @@ class DirectiveRules {
     violation.begin = directive.offset;
     violation.end = directive.end_offset();
     const std::string_view name = input_.stream.inside(directive)[0].text;
-    if (name == "if") violation.replacement = "#if 0";  // its #endif stays
-    if (name == "elif") violation.replacement = "#elif 0";
+    if (name.starts_with("if")) violation.replacement = "#if 0";  // its #endif stays
+    if (name.starts_with("elif")) violation.replacement = "#elif 0";
     input_.add(std::move(violation));
   }
 
   void check(const Token& directive) {
     const auto inside = input_.stream.inside(directive);
     if (inside.empty()) return;
-    static const std::unordered_set<std::string_view> harmless = {"elifdef", "ifdef",    "ifndef", "else",
-                                                                  "endif",   "elifndef", "error",  "warning"};
+    static const std::unordered_set<std::string_view> harmless = {"else", "endif", "error", "warning"};
     const std::string_view name = inside[0].text;
     if (name == "include") {
       check_include(directive, inside);
@@ -61,7 +60,8 @@ class DirectiveRules {
     } else if (name == "define" || name == "undef") {
       if (inside.size() > 1) check_macro_name(directive, inside[1].text);
       check_body(directive, inside.subspan(std::min<std::size_t>(2, inside.size())));
-    } else if (name == "if" || name == "elif") {
+    } else if (name == "if" || name == "elif" || name == "ifdef" || name == "ifndef" || name == "elifdef" ||
+               name == "elifndef") {
       check_body(directive, inside.subspan(1));
     } else if (name == "line" || inside[0].kind == TokenKind::number) {
       report(directive, "line-directive", "a line directive changes what error messages point at", "remove it");
@@ -109,6 +109,11 @@ class DirectiveRules {
       if (token.is("__has_include") || token.is("__has_include_next") || token.is("__has_embed")) {
         return report(directive, "has-include", std::string(token.text) + " looks for files of the build machine",
                       "remove it");
+      }
+      if (token.is("__CUDACC_RTC__") || token.is("__NVRTC__") || token.is("__NVCC__") ||
+          token.text.starts_with("__CUDACC_VER_")) {
+        return report(directive, "build-macro", std::string(token.text) + " tells which compiler is at work",
+                      "write the same code for every compiler");
       }
       if (token.is("__VA_OPT__")) {
         return report(directive, "macro-expansion", "__VA_OPT__ is not read", "write the macro without __VA_OPT__");

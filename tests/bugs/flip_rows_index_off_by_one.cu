@@ -1,0 +1,14 @@
+// task: flip_rows
+// bug: row 0 is mirrored to row `rows`, which does not exist
+// kind: out_of_bounds
+// status: fault
+__global__ void flip_kernel(const float* __restrict__ x, float* __restrict__ y, int rows, int cols) {
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  const int row = blockIdx.y;
+  if (column >= cols) return;
+  y[row * cols + column] = x[(rows - row) * cols + column];  // BUG
+}
+
+extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  flip_kernel<<<dim3((cols + 127) / 128, rows), 128, 0, stream>>>(x, y, rows, cols);
+}

@@ -1,0 +1,32 @@
+// task: full_sum
+// bug: nothing orders the store of a block's sum before its ticket, so the last block may read an old value
+// kind: global_race
+// status: race
+__global__ void sum_kernel(const float* __restrict__ x, float* partial, unsigned* ticket, float* y, int n) {
+  __shared__ bool last;
+  float sum = 0.0f;
+  for (int i = blockIdx.x * 32 + threadIdx.x; i < n; i += gridDim.x * 32) sum += x[i];
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = sum;  // BUG
+    last = atomicAdd(ticket, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  sum = 0.0f;
+  for (int b = threadIdx.x; b < gridDim.x; b += 32) sum += partial[b];  // BUG
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+  if (threadIdx.x == 0) y[0] = sum;
+}
+
+extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
+  const int blocks = 48;
+  float* partial;
+  unsigned* ticket;
+  cudaMallocAsync(&partial, blocks * sizeof(float), stream);
+  cudaMallocAsync(&ticket, sizeof(unsigned), stream);
+  cudaMemsetAsync(ticket, 0, sizeof(unsigned), stream);
+  sum_kernel<<<blocks, 32, 0, stream>>>(x, partial, ticket, y, n);
+  cudaFreeAsync(partial, stream);
+  cudaFreeAsync(ticket, stream);
+}

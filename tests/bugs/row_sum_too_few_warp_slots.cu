@@ -1,0 +1,21 @@
+// task: row_sum
+// bug: 16 warps store their sums into an array of 8
+// kind: out_of_bounds
+// status: fault
+__global__ void row_sum_kernel(const float* __restrict__ x, float* __restrict__ y, int cols) {
+  __shared__ float partial[8];
+  float sum = 0.0f;
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) sum += x[(size_t)blockIdx.x * cols + c];
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = sum;  // BUG
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    float total = 0.0f;
+    for (int w = 0; w < blockDim.x / 32; ++w) total += partial[w];  // BUG
+    y[blockIdx.x] = total;
+  }
+}
+
+extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  row_sum_kernel<<<rows, 512, 0, stream>>>(x, y, cols);
+}

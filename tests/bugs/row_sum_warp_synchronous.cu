@@ -1,0 +1,28 @@
+// task: row_sum
+// bug: the last steps rely on a warp running in lockstep, without __syncwarp
+// kind: shared_race
+// status: race
+__global__ void row_sum_kernel(const float* __restrict__ x, float* __restrict__ y, int cols) {
+  __shared__ float values[128];
+  const int t = threadIdx.x;
+  float sum = 0.0f;
+  for (int c = t; c < cols; c += 128) sum += x[(size_t)blockIdx.x * cols + c];
+  values[t] = sum;
+  __syncthreads();
+  if (t < 64) values[t] += values[t + 64];
+  __syncthreads();
+  if (t < 32) {
+    volatile float* v = values;
+    v[t] += v[t + 32];  // BUG
+    v[t] += v[t + 16];  // BUG
+    v[t] += v[t + 8];   // BUG
+    v[t] += v[t + 4];   // BUG
+    v[t] += v[t + 2];   // BUG
+    v[t] += v[t + 1];   // BUG
+  }
+  if (t == 0) y[blockIdx.x] = values[0];
+}
+
+extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  row_sum_kernel<<<rows, 128, 0, stream>>>(x, y, cols);
+}

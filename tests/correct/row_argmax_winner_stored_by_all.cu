@@ -1,0 +1,21 @@
+// task: row_argmax
+__global__ void argmax_kernel(const float* __restrict__ x, int* __restrict__ y, int cols) {
+  __shared__ float best;
+  __shared__ int where;
+  const float* in = x + (size_t)blockIdx.x * cols;
+  if (threadIdx.x == 0) {
+    best = in[0];
+    where = 0;
+    for (int c = 1; c < cols; ++c)
+      if (in[c] > best) {
+        best = in[c];
+        where = c;
+      }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) y[blockIdx.x] = where;
+}
+
+extern "C" void launch(const float* x, int* y, int rows, int cols, cudaStream_t stream) {
+  argmax_kernel<<<rows, 64, 0, stream>>>(x, y, cols);
+}

@@ -1,0 +1,25 @@
+// task: row_cumsum
+constexpr int threads = 256;
+
+__global__ void cumsum_kernel(const float* __restrict__ x, float* __restrict__ y, int cols) {
+  __shared__ float values[threads];
+  const int t = threadIdx.x;
+  float before = 0.0f;
+  for (int start = 0; start < cols; start += threads) {
+    values[t] = start + t < cols ? x[blockIdx.x * cols + start + t] : 0.0f;
+    __syncthreads();
+    for (int step = 1; step < threads; step *= 2) {
+      const float left = t >= step ? values[t - step] : 0.0f;
+      __syncthreads();
+      values[t] += left;
+      __syncthreads();
+    }
+    if (start + t < cols) y[blockIdx.x * cols + start + t] = before + values[t];
+    before += values[threads - 1];
+    __syncthreads();
+  }
+}
+
+extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  cumsum_kernel<<<rows, threads, 0, stream>>>(x, y, cols);
+}

@@ -1,0 +1,17 @@
+// task: silu
+__device__ float silu(float v) { return v / (1.0f + expf(-v)); }
+
+__global__ void silu_kernel(const float* __restrict__ x, float* __restrict__ y, int n) {
+  const int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
+  if (i + 3 < n) {
+    const float4 v = *reinterpret_cast<const float4*>(x + i);
+    *reinterpret_cast<float4*>(y + i) = make_float4(silu(v.x), silu(v.y), silu(v.z), silu(v.w));
+  } else {
+    for (int j = i; j < n; ++j) y[j] = silu(x[j]);
+  }
+}
+
+extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
+  const int quads = (n + 3) / 4;
+  silu_kernel<<<(quads + 127) / 128, 128, 0, stream>>>(x, y, n);
+}

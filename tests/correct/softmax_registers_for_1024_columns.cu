@@ -1,0 +1,28 @@
+// task: softmax
+__global__ void softmax_kernel(const float* __restrict__ x, float* __restrict__ y, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.y + threadIdx.y;
+  if (row >= rows) return;
+  const float* in = x + (size_t)row * cols;
+  float own[256];
+  float top = -3.4e38f, sum = 0.0f;
+  const int parts = (cols + 31) / 32;
+  for (int p = 0; p < parts && p < 256; ++p) {
+    const int c = threadIdx.x + 32 * p;
+    own[p] = c < cols ? in[c] : -3.4e38f;
+    top = fmaxf(top, own[p]);
+  }
+  for (int step = 16; step > 0; step /= 2) top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, step));
+  for (int p = 0; p < parts && p < 256; ++p) {
+    own[p] = expf(own[p] - top);
+    sum += own[p];
+  }
+  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  for (int p = 0; p < parts && p < 256; ++p) {
+    const int c = threadIdx.x + 32 * p;
+    if (c < cols) y[(size_t)row * cols + c] = own[p] / sum;
+  }
+}
+
+extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  softmax_kernel<<<(rows + 3) / 4, dim3(32, 4), 0, stream>>>(x, y, rows, cols);
+}
