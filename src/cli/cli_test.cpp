@@ -143,7 +143,38 @@ TEST(CommandLine, AnyFileGetsAVerdict) {
       EXPECT_FALSE((outcome.output + outcome.error_output).empty()) << name;
       EXPECT_LT((outcome.output + outcome.error_output).size(), 100000u) << name;
     }
+    // The judge has a verdict for each.
+    const auto judged = run({"judge", "add", path, "--json"});
+    EXPECT_EQ(judged.exit_code, 1) << name << judged.output << judged.error_output;
+    const Json verdict = Json::parse(judged.output, nullptr, false);
+    ASSERT_TRUE(verdict.is_object() && verdict.contains("status")) << name << judged.output;
+    EXPECT_TRUE(verdict["status"] == "rejected" || verdict["status"] == "launcher_error") << name << verdict["status"];
+    EXPECT_LT(judged.wall_s, 2) << name;
   }
+}
+
+TEST(CommandLine, JudgesAKernel) {
+  const std::string naive = root + "/tasks/relu/naive.cu";
+  const auto good = run({"judge", "relu", naive, "--json"});
+  EXPECT_EQ(good.exit_code, 0) << good.output << good.error_output;
+  const Json json = Json::parse(good.output);
+  for (const char* key :
+       {"status", "compiled", "correct", "cases", "findings", "resources", "time_us", "time_source", "time_interval_us",
+        "speedup_naive", "speedup_pytorch", "limiter", "hot_lines", "risk", "flags", "feedback"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  EXPECT_EQ(json["status"], "correct");
+  EXPECT_TRUE(json["findings"].empty());
+  EXPECT_TRUE(json["speedup_pytorch"].is_null());
+
+  const auto table = run({"judge", "relu", naive});
+  EXPECT_EQ(table.exit_code, 0);
+  EXPECT_NE(table.output.find("█"), std::string::npos) << table.output;
+
+  EXPECT_EQ(run({"judge", "relu", root + "/tests/exploits/skips_large_sizes.cu"}).exit_code, 1);
+  EXPECT_EQ(run({"judge", "relu"}).exit_code, 2);
+  EXPECT_EQ(run({"judge", "relu", naive, "--profile", "no_such_device"}).exit_code, 2);
+  EXPECT_EQ(run({"judge", "relu", naive, "--backend", "gpu"}).exit_code, 2);
+  EXPECT_EQ(run({"judge", "relu", "/no/such/file.cu"}).exit_code, 2);
 }
 
 TEST(CommandLine, TaskFromAFileWithAnInlineKernel) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <thread>
 
@@ -159,6 +161,18 @@ void run_batch(Context& context, const JudgeArguments& arguments) {
   context.exit_code = summary->interrupted ? exit_interrupted : exit_good;
 }
 
+// A file that is too large is judged like any other that is no kernel: its first bytes are enough for that.
+Result<std::string> read_any_file(const std::string& path) {
+  std::error_code ignored;
+  if (path == "-" || std::filesystem::file_size(path, ignored) <= max_kernel_file_bytes || ignored)
+    return read_kernel_argument(path);
+  std::ifstream file(path, std::ios::binary);
+  std::string text(max_kernel_file_bytes + 1, '\0');
+  if (!file.read(text.data(), static_cast<std::streamsize>(text.size())))
+    return Error{"cannot be read", "", {path, 0, 0}};
+  return text;
+}
+
 void run_judge(Context& context, const JudgeArguments& arguments) {
   if (!arguments.batch.empty()) {
     if (!arguments.task.empty()) return fail(context, Error{"--batch takes no TASK and KERNEL.cu", "", {}});
@@ -168,7 +182,7 @@ void run_judge(Context& context, const JudgeArguments& arguments) {
     return fail(context, Error{"TASK and KERNEL.cu are needed, or --batch", "see kernelwright judge --help", {}});
   const auto task = task_from_argument(arguments.task);
   if (!task.ok()) return fail(context, task.error());
-  const auto text = read_kernel_argument(arguments.kernel);
+  const auto text = read_any_file(arguments.kernel);
   if (!text.ok()) return fail(context, text.error());
   auto options = options_from(arguments);
   if (!options.ok()) return fail(context, options.error());

@@ -13,6 +13,19 @@ const char* verb(AccessKind kind) {
   return kind == AccessKind::read ? "reads" : kind == AccessKind::write ? "writes" : "updates";
 }
 
+// The name that the user gave it: "tile" of _ZZ6kernelPKfE4tile, a variable inside of a function.
+std::string plain_name(const std::string& symbol) {
+  if (symbol.rfind("_ZZ", 0) != 0) return symbol;
+  for (std::size_t at = symbol.rfind('E'); at != std::string::npos && at > 0; at = symbol.rfind('E', at - 1)) {
+    std::size_t digits = at + 1;
+    while (digits < symbol.size() && symbol[digits] >= '0' && symbol[digits] <= '9') ++digits;
+    if (digits == at + 1 || digits - at > 4) continue;
+    const std::size_t length = std::stoul(symbol.substr(at + 1, digits - at - 1));
+    if (length > 0 && digits + length <= symbol.size()) return symbol.substr(digits, length);
+  }
+  return symbol;
+}
+
 std::string shared_place(const Warp& warp, std::uint32_t offset) {
   const LaunchState& launch = *warp.worker->launch;
   const SharedVariable* best = nullptr;
@@ -22,9 +35,9 @@ std::string shared_place(const Warp& warp, std::uint32_t offset) {
   std::uint32_t bytes = best->dynamic ? launch.arguments.dynamic_shared_bytes : best->bytes;
   std::uint32_t within = offset - best->offset;
   if (within >= bytes)
-    return fmt::format("shared memory {} bytes behind the end of {} ({} bytes{})", within - bytes, best->name, bytes,
-                       best->dynamic ? ", as launched" : "");
-  return fmt::format("shared memory {} + {}", best->name, within);
+    return fmt::format("shared memory {} bytes behind the end of {} ({} bytes{})", within - bytes,
+                       plain_name(best->name), bytes, best->dynamic ? ", as launched" : "");
+  return fmt::format("shared memory {} + {}", plain_name(best->name), within);
 }
 
 // Counted, and not worth another message: kernels with one fault mostly have it in every thread.
@@ -175,7 +188,9 @@ void report_race(Warp& warp, const Instruction& in, int lane, const MemoryView& 
   std::string who = other_block ? "another block" : thread_of_entry(warp, earlier);
   report(warp, finding, in, lane, view.base + offset,
          fmt::format("{} {} {}, which {} {} {}{}", thread_text(warp, lane), verb(kind), what, who,
-                     earlier_was_read ? "has read" : "has written",
+                     who.rfind("several", 0) == 0 ? (earlier_was_read ? "have read" : "have written")
+                     : earlier_was_read           ? "has read"
+                                                  : "has written",
                      other_block ? "in the same launch: blocks are not ordered" : "without a barrier between the two",
                      same_value ? " (the same value)" : ""));
 }

@@ -44,10 +44,22 @@ TEST(Exploits, AreNeverCorrectSlow) {
   EXPECT_GE(corpus.size(), 20u);
 }
 
+TEST(HonestKernels, AreCorrectWithoutFindingsSlow) {
+  for (const CorpusKernel& kernel : read_corpus("tests/correct")) {
+    SCOPED_TRACE(kernel.path.filename().string());
+    const Verdict verdict =
+        test_judge().judge(suite_task(kernel.facts.at("task")), kernel.text, kernel.path.filename());
+    EXPECT_EQ(verdict.status, VerdictStatus::correct) << describe(verdict);
+    EXPECT_TRUE(verdict.findings.empty()) << describe(verdict);
+  }
+}
+
 // Every naive and every optimised kernel of the suite is right, and nothing is said against it.
 TEST(Suite, IsJudgedCorrectWithoutFindingsSlow) {
   int ranked = 0, pairs = 0;
-  for (const auto& entry : load_suite(source_root() / "tasks").value()) {
+  const auto suite = load_suite(source_root() / "tasks");
+  ASSERT_TRUE(suite.ok());
+  for (const SuiteEntry& entry : *suite) {
     ASSERT_TRUE(entry.task.ok()) << entry.name;
     const Task& task = *entry.task;
     SCOPED_TRACE(task.name);

@@ -231,8 +231,10 @@ std::string Judge::key_of(const TaskEntry& entry, std::string_view text) const {
 Verdict Judge::judge(const Task& task, std::string_view text, const std::string& file) {
   const auto start = std::chrono::steady_clock::now();
   const auto entry = entry_for(task);
-  const std::string key = key_of(*entry, text);
-  if (cache_) {
+  // What is refused at a glance is not worth a place, or the time to find one.
+  const bool keep = cache_.has_value() && text.size() <= max_kernel_file_bytes;
+  const std::string key = keep ? key_of(*entry, text) : "";
+  if (keep) {
     if (const auto stored = cache_->get(key)) {
       const auto json = nlohmann::ordered_json::parse(*stored, nullptr, false);
       auto known = json.is_discarded() ? Result<Verdict>(Error{"damaged", "", {}}) : verdict_from_json(json);
@@ -252,7 +254,7 @@ Verdict Judge::judge(const Task& task, std::string_view text, const std::string&
   verdict.feedback = feedback_text(verdict, text);
   verdict.judge_ms = milliseconds_since(start);
   // Time limits and our own failures may turn out differently next time.
-  if (cache_ && verdict.status != VerdictStatus::internal_error) {
+  if (keep && verdict.status != VerdictStatus::internal_error) {
     const std::string bytes = to_json(verdict).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     if (const auto put = cache_->put(key, bytes); !put.ok())
       log_event(spdlog::level::debug, "verdict_not_stored", {{"reason", put.error().message}});
@@ -273,7 +275,13 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   build_options.policy = options_.policy;
   build_options.compile_limits.wall_ms = compile_wall_ms;
   build_options.compile_limits.cpu_seconds = compile_cpu_seconds;
+  auto stage_start = std::chrono::steady_clock::now();
+  const auto stage = [&](const char* name) {
+    verdict.stages_ms.emplace_back(name, milliseconds_since(stage_start));
+    stage_start = std::chrono::steady_clock::now();
+  };
   KernelBuild build = read_kernel(text, file, build_options);
+  stage("read");
   if (build.kernel_file == nullptr) {
     add_build(build, verdict);
     return stop(status_of(build.status), build.problem.message);
@@ -293,6 +301,7 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   auto compiling = std::async(std::launch::async, [&] { plan_and_compile(service_, task, build_options, build); });
   const auto cases = entry.book.set(set);
   compiling.get();
+  stage("plan, compile, reference");
   add_build(build, verdict);
   if (!build.built()) return stop(status_of(build.status), build.problem.message);
   if (!cases.ok()) return stop(VerdictStatus::internal_error, to_string(cases.error()));
@@ -315,12 +324,16 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   ExamineOptions examine_options;
   examine_options.threads = options_.threads;
   examine_options.naive_work = naive_work(entry, set);
+  stage("load, naive kernel");
   Examination found = examine(task, build, *module, **cases, examine_options);
   take_examination(found, verdict);
+  stage("emulate the cases");
   if (verdict.status != VerdictStatus::correct) return verdict;
   check_large_sizes(entry, build, *module, first_timed_plan, text, found, verdict);
   if (verdict.status != VerdictStatus::correct) return verdict;
+  stage("check the full size");
   if (options_.want_time) add_times(entry, build, *module, first_timed_plan, verdict);
+  stage("model the time");
   return verdict;
 }
 

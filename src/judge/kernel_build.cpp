@@ -114,6 +114,16 @@ std::vector<std::string> kernels_of(const std::vector<SizedPlan>& plans) {
 
 KernelBuild read_kernel(std::string_view text, const std::string& file, const BuildOptions& options) {
   KernelBuild build;
+  if (text.size() > max_kernel_file_bytes) {
+    build.status = BuildStatus::rejected;
+    build.problem = Error{
+        "the file has more than the " + std::to_string(max_kernel_file_bytes) + " bytes that a kernel file may have",
+        "write a smaller kernel",
+        {file, 0, 0}};
+    build.findings.push_back(
+        {"file-size", Severity::error, build.problem.where, build.problem.message, build.problem.advice});
+    return build;
+  }
   build.findings = check_rules(text, file, options.policy);
   build.risk = assess_risk(text, file, options.policy);
   for (const Finding& finding : build.findings) {

@@ -167,6 +167,8 @@ Json to_json(const Verdict& verdict) {
   json["ptx_fingerprint"] = verdict.ptx_fingerprint;
   json["compile_ms"] = verdict.compile_ms;
   json["judge_ms"] = verdict.judge_ms;
+  json["stages_ms"] = Json::object();
+  for (const auto& [stage, ms] : verdict.stages_ms) json["stages_ms"][stage] = ms;
   json["from_cache"] = verdict.from_cache;
   return json;
 }
@@ -198,6 +200,8 @@ Result<Verdict> verdict_from_json(const Json& json) {
     verdict.ptx_fingerprint = json.at("ptx_fingerprint");
     verdict.compile_ms = json.at("compile_ms");
     verdict.judge_ms = json.at("judge_ms");
+    for (const auto& [stage, ms] : json.at("stages_ms").items())
+      verdict.stages_ms.emplace_back(stage, ms.get<double>());
     verdict.from_cache = json.at("from_cache");
     return verdict;
   } catch (const Json::exception& problem) {

@@ -105,7 +105,8 @@ struct Verdict {
   std::string fingerprint;
   std::string ptx_fingerprint;
   double compile_ms = 0;
-  double judge_ms = 0;  // all of it
+  double judge_ms = 0;                                    // all of it
+  std::vector<std::pair<std::string, double>> stages_ms;  // where it went
   bool from_cache = false;
 };
 
