@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job on this machine, start to end: what works here, are the tasks sound, and compile a kernel with all its figures.
+# The main job on this machine, start to end: what works here, are the tasks sound, and judge kernels, good ones and a bad one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kernelwright=build/kernelwright
@@ -7,9 +7,12 @@ run() { echo; echo "\$ $*"; "$@"; }
 run $kernelwright doctor
 run $kernelwright tasks check
 run $kernelwright plan softmax examples/softmax_shared.cu --size rows=512,cols=8192
-run $kernelwright compile softmax examples/softmax_shared.cu
+run $kernelwright judge softmax examples/softmax_shared.cu
 for example in examples/*.cu; do
   task=$(sed -n 's#^// task: \([a-z0-9_]*\).*#\1#p' "$example" | head -1)
-  echo; echo "\$ $kernelwright compile $task $example"
-  $kernelwright compile "$task" "$example" | tail -n 3
+  echo; echo "\$ $kernelwright judge $task $example"
+  $kernelwright judge "$task" "$example" | tail -n 3
 done
+# A kernel with a bug: a verdict that is not good is the exit code 1.
+echo; echo "\$ $kernelwright judge softmax tests/bugs/softmax_sync_missing_before_read.cu"
+$kernelwright judge softmax tests/bugs/softmax_sync_missing_before_read.cu && exit 1 || [ $? -eq 1 ]
