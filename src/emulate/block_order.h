@@ -36,6 +36,13 @@ class BlockQueue {
     return order_[position];
   }
   std::uint64_t size() const { return order_.size(); }
+  // Several at once, that follow each other: neighbours touch the same memory. Empty when there are no more.
+  std::vector<std::uint64_t> take_run(std::uint64_t count) {
+    std::vector<std::uint64_t> taken;
+    const std::uint64_t first = next_.fetch_add(count, std::memory_order_relaxed);
+    for (std::uint64_t i = first; i < order_.size() && i < first + count; ++i) taken.push_back(order_[i]);
+    return taken;
+  }
 
  private:
   const BlockOrder& order_;

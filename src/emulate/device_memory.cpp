@@ -88,6 +88,7 @@ Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::
   allocation->base = base;
   allocation->bytes = static_cast<std::uint32_t>(bytes);
   allocation->right = right;
+  allocation->pristine = mapped == nullptr;  // a mapping has other content
   if (mapped != nullptr) {
     allocation->data = std::move(mapped);
     allocation->fully_defined = true;
@@ -170,6 +171,7 @@ Result<void> DeviceMemory::write(std::uint64_t address, std::string_view bytes) 
   std::memcpy(allocation->data.get() + offset, bytes.data(), bytes.size());
   if (allocation->defined != nullptr) std::memset(allocation->defined.get() + offset, 1, bytes.size());
   if (bytes.size() == allocation->bytes) allocation->fully_defined = true;
+  allocation->pristine = false;
   return {};
 }
 
@@ -177,6 +179,7 @@ Result<void> DeviceMemory::fill(std::uint64_t address, std::uint8_t value, std::
   if (bytes == 0) return {};
   KW_TRY(Allocation * allocation, range(address, bytes));
   std::uint64_t offset = address - allocation->base;
+  allocation->pristine = false;
   std::memset(allocation->data.get() + offset, value, bytes);
   if (allocation->defined != nullptr) std::memset(allocation->defined.get() + offset, 1, bytes);
   return {};
@@ -190,6 +193,7 @@ Result<void> DeviceMemory::poison(std::uint64_t address, std::uint64_t bytes) {
   if (allocation->defined == nullptr) return {};
   std::memset(allocation->defined.get() + offset, 0, bytes);
   allocation->fully_defined = false;
+  allocation->pristine = bytes == allocation->bytes;
   allocation->undefined_store_line = 0;
   return {};
 }
@@ -202,6 +206,7 @@ Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std:
   if (to->defined == nullptr || from->defined == nullptr) return {};
   std::memmove(to->defined.get() + (target - to->base), from->defined.get() + (source - from->base), bytes);
   to->fully_defined = false;
+  to->pristine = false;
   return {};
 }
 

@@ -34,6 +34,7 @@ struct Allocation {
   std::uint32_t bytes = 0;
   MemoryAccessRight right = MemoryAccessRight::read_write;
   bool freed = false;
+  bool pristine = true;                    // as new: nothing has been written, by the host or by a launch
   bool fully_defined = false;              // every byte was written from the host: `defined` need not be looked at
   HostMemory data;                         // with some bytes of padding behind
   std::unique_ptr<std::byte[]> defined;    // 0: never written; 1: written; none where that is not recorded

@@ -7,7 +7,7 @@ namespace {
 
 // Time has run out of bits: start again, keeping what still matters (accesses since the last barrier, and that other
 // blocks have accessed).
-void renumber(Worker& worker, std::vector<RaceEntry>& entries, RaceEntry block_start, RaceEntry barrier) {
+void renumber(Worker& worker, RaceEntries& entries, RaceEntry block_start, RaceEntry barrier) {
   for (RaceEntry& entry : entries) {
     RaceEntry low = entry & ((1 << race_time_shift) - 1);
     RaceEntry time = 0;

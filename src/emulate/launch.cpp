@@ -1,6 +1,8 @@
 #include "emulate/launch.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -100,8 +102,19 @@ std::uint64_t bytes_of_block(const LaunchState& launch) {
 }
 
 // One block after the other. Where a block seems to wait for another one, it is put aside and the next begins.
-void run_blocks(Worker& worker, BlockQueue& queue) {
+void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
   LaunchState& launch = *worker.launch;
+  std::vector<std::uint64_t> taken;  // the next one last
+  const auto next_block = [&]() -> std::optional<std::uint64_t> {
+    if (taken.empty()) {
+      taken = queue.take_run(at_once);
+      std::reverse(taken.begin(), taken.end());
+    }
+    if (taken.empty()) return std::nullopt;
+    const std::uint64_t number = taken.back();
+    taken.pop_back();
+    return number;
+  };
   std::int64_t slice = launch.program->spins            ? spinning_slice
                        : launch.program->global_atomics ? atomic_slice
                                                         : unlimited_slice;
@@ -116,7 +129,7 @@ void run_blocks(Worker& worker, BlockQueue& queue) {
     Block* block = nullptr;
     // In turns: one of those put aside, then a new one.
     std::optional<std::uint64_t> number;
-    if (waiting.empty() || (waiting.size() < resident && turn >= waiting.size())) number = queue.take();
+    if (waiting.empty() || (waiting.size() < resident && turn >= waiting.size())) number = next_block();
     if (!number && waiting.empty()) return;
     const bool begin = number.has_value();
     if (begin) {
@@ -156,7 +169,8 @@ void run_blocks(Worker& worker, BlockQueue& queue) {
 struct Snapshot {
   struct Copy {
     Allocation* allocation;
-    std::vector<std::byte> data, defined;
+    std::vector<std::byte> data, defined;  // empty when nothing has been written yet
+    bool pristine;
     bool fully_defined;
     std::uint32_t undefined_store_line;
   };
@@ -165,46 +179,81 @@ struct Snapshot {
   explicit Snapshot(DeviceMemory& memory) {
     for (const auto& allocation : memory.allocations()) {
       if (allocation->freed || allocation->right == MemoryAccessRight::read_only) continue;
-      const std::byte* data = allocation->data.get();
-      const std::byte* defined = allocation->defined.get();
-      copies.push_back({allocation.get(),
-                        {data, data + allocation->bytes},
-                        {defined, defined + allocation->bytes},
-                        allocation->fully_defined,
-                        allocation->undefined_store_line});
+      Copy copy{
+          allocation.get(), {}, {}, allocation->pristine, allocation->fully_defined, allocation->undefined_store_line};
+      if (!allocation->pristine) {
+        copy.data.assign(allocation->data.get(), allocation->data.get() + allocation->bytes);
+        copy.defined.assign(allocation->defined.get(), allocation->defined.get() + allocation->bytes);
+      }
+      copies.push_back(std::move(copy));
     }
   }
   void restore() const {
     for (const Copy& copy : copies) {
-      std::copy(copy.data.begin(), copy.data.end(), copy.allocation->data.get());
-      std::copy(copy.defined.begin(), copy.defined.end(), copy.allocation->defined.get());
-      copy.allocation->fully_defined = copy.fully_defined;
-      copy.allocation->undefined_store_line = copy.undefined_store_line;
+      Allocation& allocation = *copy.allocation;
+      if (copy.pristine) {
+        std::memset(allocation.data.get(), 0xff, allocation.bytes);
+        std::memset(allocation.defined.get(), 0, allocation.bytes);
+      } else {
+        std::copy(copy.data.begin(), copy.data.end(), allocation.data.get());
+        std::copy(copy.defined.begin(), copy.defined.end(), allocation.defined.get());
+      }
+      allocation.pristine = copy.pristine;
+      allocation.fully_defined = copy.fully_defined;
+      allocation.undefined_store_line = copy.undefined_store_line;
     }
   }
 };
 
-// Has one worker's block written what another's has touched?
-bool workers_race(std::vector<std::unique_ptr<Worker>>& workers) {
-  for (std::size_t a = 0; a < workers.size(); ++a) {
-    for (std::size_t b = a + 1; b < workers.size(); ++b) {
-      for (std::size_t i = 0; i < workers[a]->races.size(); ++i) {
-        RaceGranules& first = workers[a]->races[i];
-        RaceGranules& second = workers[b]->races[i];
-        if (first.empty() || second.empty()) continue;
-        int shift = std::min(first.shift, second.shift);
-        first.refine(shift);
-        second.refine(shift);
-        std::size_t count = std::min(first.writers.size(), second.writers.size());
-        int conflict = 0;
-        for (std::size_t k = 0; k < count; ++k) {
-          bool written = first.writers[k] != 0 && (second.writers[k] | second.readers[k]) != 0;
-          written |= second.writers[k] != 0 && (first.writers[k] | first.readers[k]) != 0;
-          conflict |= written ? 1 : 0;
-        }
-        if (conflict != 0) return true;
+// In one part of an allocation: has one worker's block written what another's has touched?
+bool workers_race_in(const std::vector<const RaceGranules*>& all, std::size_t begin, std::size_t end) {
+  constexpr std::size_t piece = 2048;
+  std::array<std::uint8_t, piece> users, written;
+  for (std::size_t start = begin; start < end; start += piece) {
+    const std::size_t count = std::min(piece, end - start);
+    users.fill(0);
+    written.fill(0);
+    for (const RaceGranules* each : all) {
+      const RaceEntry* writers = each->writers.data() + start;
+      const RaceEntry* readers = each->readers.data() + start;
+      for (std::size_t k = 0; k < count; ++k) {
+        users[k] = static_cast<std::uint8_t>(users[k] + ((writers[k] | readers[k]) != 0 ? 1 : 0));
+        written[k] = static_cast<std::uint8_t>(written[k] | (writers[k] != 0 ? 1 : 0));
       }
     }
+    int conflict = 0;
+    for (std::size_t k = 0; k < count; ++k)
+      conflict |= static_cast<int>(written[k] != 0) & static_cast<int>(users[k] > 1);
+    if (conflict != 0) return true;
+  }
+  return false;
+}
+
+bool workers_race(std::vector<std::unique_ptr<Worker>>& workers) {
+  constexpr std::size_t worth_a_thread = 1 << 17;  // granules
+  for (std::size_t i = 0; i < workers[0]->races.size(); ++i) {
+    std::vector<const RaceGranules*> all;
+    int shift = 2;
+    for (const auto& worker : workers)
+      if (!worker->races[i].empty()) shift = std::min(shift, worker->races[i].shift);
+    std::size_t count = 0;
+    for (const auto& worker : workers) {
+      if (worker->races[i].empty()) continue;
+      worker->races[i].refine(shift);
+      count = count == 0 ? worker->races[i].writers.size() : std::min(count, worker->races[i].writers.size());
+      all.push_back(&worker->races[i]);
+    }
+    if (all.size() < 2) continue;
+    const std::size_t parts = std::clamp<std::size_t>(count / worth_a_thread, 1, workers.size());
+    std::atomic<bool> conflict = false;
+    std::vector<std::thread> threads;
+    const auto look = [&](std::size_t part) {
+      if (workers_race_in(all, count * part / parts, count * (part + 1) / parts)) conflict = true;
+    };
+    for (std::size_t part = 1; part < parts; ++part) threads.emplace_back(look, part);
+    look(0);
+    for (std::thread& thread : threads) thread.join();
+    if (conflict) return true;
   }
   return false;
 }
@@ -219,8 +268,10 @@ std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const 
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < count; ++i) workers.push_back(make_worker(launch));
-  for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&, i] { run_blocks(*workers[i], queue); });
-  run_blocks(*workers[0], queue);
+  // Enough portions for an even load, and each large enough to be worth its place in the caches.
+  const std::uint64_t at_once = std::clamp<std::uint64_t>(order.size() / (count * 16), 1, 256);
+  for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&, i] { run_blocks(*workers[i], queue, at_once); });
+  run_blocks(*workers[0], queue, at_once);
   for (std::thread& thread : threads) thread.join();
   std::int64_t used = 0;
   bool clean = true;
@@ -327,6 +378,8 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
     BlockQueue queue(order);
     run_blocks(*workers[0], queue);
   }
+  for (const auto& allocation : memory.allocations())
+    if (allocation->right == MemoryAccessRight::read_write) allocation->pristine = false;
   result.status = status_of(*workers[0]);
   result.findings = workers[0]->log.findings();
   result.unsupported = workers[0]->unsupported;

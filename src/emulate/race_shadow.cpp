@@ -6,16 +6,19 @@ namespace kw {
 
 void RaceGranules::reset(std::uint64_t bytes) {
   std::size_t granules = static_cast<std::size_t>((bytes + (1u << shift) - 1) >> shift) + 1;
-  writers.assign(granules, 0);
-  readers.assign(granules, 0);
+  writers = RaceEntries(granules);
+  readers = RaceEntries(granules);
 }
 
 void RaceGranules::refine(int wanted_shift) {
   if (wanted_shift >= shift) return;
   int factor_shift = shift - wanted_shift;
-  for (std::vector<RaceEntry>* entries : {&writers, &readers}) {
-    std::vector<RaceEntry> finer(entries->size() << factor_shift);
-    for (std::size_t i = 0; i < finer.size(); ++i) finer[i] = (*entries)[i >> factor_shift];
+  for (RaceEntries* entries : {&writers, &readers}) {
+    RaceEntries finer(entries->size() << factor_shift);
+    for (std::size_t i = 0; i < finer.size(); ++i) {
+      const RaceEntry entry = (*entries)[i >> factor_shift];
+      if (entry != 0) finer[i] = entry;
+    }
     *entries = std::move(finer);
   }
   shift = wanted_shift;

@@ -12,6 +12,9 @@
 // never ordered.
 
 #include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "emulate/lane_operations.h"
@@ -26,12 +29,36 @@ inline constexpr RaceEntry race_thread_bits = 0x7ff;
 inline constexpr RaceEntry race_lane_bits = 0x3f;
 inline constexpr std::int32_t race_time_limit = (1 << 19) - 4;
 
+// Memory that is zero and costs nothing until it is touched: each worker has entries for all of an allocation and
+// touches those of its own blocks.
+template <class T>
+struct ZeroedAllocator {
+  using value_type = T;
+  ZeroedAllocator() = default;
+  template <class Other>
+  ZeroedAllocator(const ZeroedAllocator<Other>&) {}
+  T* allocate(std::size_t count) {
+    void* memory = std::calloc(count, sizeof(T));
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t) { std::free(memory); }
+  template <class U>
+  void construct(U*) {}  // it is zero already
+  template <class U, class... Arguments>
+  void construct(U* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
+  }
+  friend bool operator==(const ZeroedAllocator&, const ZeroedAllocator&) { return true; }
+};
+using RaceEntries = std::vector<RaceEntry, ZeroedAllocator<RaceEntry>>;
+
 // The last accesses to one allocation or to a block's shared memory. Granules are words until a narrower access is
 // seen.
 struct RaceGranules {
   int shift = 2;  // log2 of a granule's bytes
-  std::vector<RaceEntry> writers;
-  std::vector<RaceEntry> readers;
+  RaceEntries writers;
+  RaceEntries readers;
 
   bool empty() const { return writers.empty(); }
   void reset(std::uint64_t bytes);
