@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::int64_t spinning_slice =
     40'000;  // warp instructions of a block, before it is suspected to wait for another one
-constexpr std::int64_t atomic_slice = 4'000'000;  // without volatile loads waiting is unlikely
+constexpr std::int64_t cooperative_slice = 2'000;  // a grid-wide barrier is likely: who waits should not wait long
+constexpr std::int64_t atomic_slice = 4'000'000;   // without volatile loads waiting is unlikely
 constexpr std::int64_t unlimited_slice = std::int64_t{1} << 60;
 constexpr std::size_t resident_limit = 256;  // blocks under way at once
 constexpr std::uint64_t resident_limit_bytes = std::uint64_t{1} << 30;
@@ -115,7 +116,8 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
     taken.pop_back();
     return number;
   };
-  std::int64_t slice = launch.program->spins            ? spinning_slice
+  std::int64_t slice = launch.arguments.cooperative     ? cooperative_slice
+                       : launch.program->spins          ? spinning_slice
                        : launch.program->global_atomics ? atomic_slice
                                                         : unlimited_slice;
   if (queue.size() == 1) slice = unlimited_slice;

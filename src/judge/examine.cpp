@@ -12,7 +12,7 @@ namespace {
 
 // One run of the launcher may take this many warp instructions: far more than any honest kernel needs.
 constexpr std::int64_t least_budget = 12'000'000;
-constexpr std::int64_t unknown_budget = 40'000'000;
+constexpr std::int64_t unknown_budget = 20'000'000;
 constexpr std::int64_t budget_factor = 64;        // a kernel of one thread has 32 times the warp instructions
 constexpr std::uint64_t optional_work = 300'000;  // naive warp instructions from which a case is not worth its time
 constexpr std::int64_t optional_budget = 1'500'000;
@@ -100,6 +100,11 @@ class Examiner {
            const ExamineOptions& options)
       : task_(task), build_(build), module_(module), cases_(cases), naive_work_(options.naive_work) {
     options_.threads = options.threads;
+    // Blocks that wait for each other use up instructions with waiting.
+    for (const CompiledKernel& kernel : build.compiled.kernels) {
+      const auto program = module.program(kernel.symbol);
+      waits_ = waits_ || (program.ok() && (*program)->spins);
+    }
   }
 
   Examination run() {
@@ -126,7 +131,7 @@ class Examiner {
     limits_.warp_instructions = unknown_budget;
     if (one.optional) {
       limits_.warp_instructions = optional_budget;
-    } else if (one.question < naive_work_.size() && naive_work_[one.question] > 0)
+    } else if (!waits_ && one.question < naive_work_.size() && naive_work_[one.question] > 0)
       limits_.warp_instructions = least_budget + budget_factor * static_cast<std::int64_t>(naive_work_[one.question]);
   }
 
@@ -394,6 +399,7 @@ class Examiner {
   const LoadedModule& module_;
   const CaseSet& cases_;
   const std::vector<std::uint64_t>& naive_work_;
+  bool waits_ = false;
   const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
   RunLimits limits_;
   RunOptions options_;
