@@ -74,6 +74,15 @@ void PathCoverage::count_access(Warp& warp, const Instruction& in, LaneMask acti
   }
 }
 
+void PathCoverage::merge(const PathCoverage& other) {
+  for (const auto& [name, theirs] : other.kernels_) {
+    Function& mine = kernels_[name];
+    mine.program = theirs.program;
+    mine.seen.resize(std::max(mine.seen.size(), theirs.seen.size()));
+    for (std::size_t i = 0; i < theirs.seen.size(); ++i) mine.seen[i] |= theirs.seen[i];
+  }
+}
+
 std::vector<PathCoverage::Place> PathCoverage::missing(const PathCoverage& other) const {
   std::vector<Place> places;
   for (const auto& [name, theirs] : other.kernels_) {

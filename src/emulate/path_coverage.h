@@ -33,6 +33,8 @@ class PathCoverage : public AccessObserver {
     bool condition = false;  // executed here too, but its condition never went that way
   };
   std::vector<Place> missing(const PathCoverage& other) const;
+  // Takes over what `other` has seen; its counts are left alone.
+  void merge(const PathCoverage& other);
 
   // Counted since watch() was called.
   std::uint64_t loaded_bytes() const { return loaded_bytes_; }  // of the inputs

@@ -161,16 +161,17 @@ class Examiner {
       const bool ran = run_case(one, *device, state);
       if (!ran && (!one.optional || result_.status != VerdictStatus::correct)) return;
     }
-    result_.work.coverage.watch({}, {});
   }
 
   // False when nothing more can be said: something is wrong, or it takes too long.
   bool run_case(const Case& one, EmulatedDevice& device, bool state) {
     const auto placed = device.place_buffers(plan_of(one), one.inputs);
     if (!placed.ok()) return give_up(placed.error()), false;
-    watch_buffers(one, device);
+    // What a run did counts as checked only when its values were right: not when it was cut short.
+    PathCoverage seen;
+    watch_buffers(one, device, seen);
     RunOptions watched = options_;
-    watched.observer = &result_.work.coverage;
+    watched.observer = &seen;
     const auto ran = device.run(plan_of(one), one.inputs, limits_, watched);
     if (!ran.ok()) return give_up(ran.error()), false;
     result_.thread_instructions += ran->thread_instructions;
@@ -178,12 +179,11 @@ class Examiner {
     if (ran->status != RunStatus::ok) return fail(one, *ran, state), false;
     add_notes(*ran);
     if (!check_defined(one, *ran, state)) return false;
-    check_values(one, *ran, device);
-    note_work(one);
+    if (check_values(one, *ran)) note_work(one, seen);
     return true;
   }
 
-  void watch_buffers(const Case& one, const EmulatedDevice& device) {
+  void watch_buffers(const Case& one, const EmulatedDevice& device, PathCoverage& seen) {
     std::vector<AddressRange> inputs, outputs;
     const auto& buffers = plan_of(one).buffers;
     input_bytes_ = output_bytes_ = 0;
@@ -194,12 +194,12 @@ class Examiner {
       (input ? inputs : outputs).push_back({begin, begin + buffers[i].bytes});
       (input ? input_bytes_ : output_bytes_) += static_cast<double>(buffers[i].bytes);
     }
-    result_.work.coverage.watch(std::move(inputs), std::move(outputs));
+    seen.watch(std::move(inputs), std::move(outputs));
   }
 
-  void note_work(const Case& one) {
+  void note_work(const Case& one, const PathCoverage& seen) {
     CheckedWork& work = result_.work;
-    const PathCoverage& seen = work.coverage;
+    work.coverage.merge(seen);
     if (input_bytes_ > 0)
       work.loaded_ratio = std::min(work.loaded_ratio, static_cast<double>(seen.loaded_bytes()) / input_bytes_);
     work.stored_ratio = std::min(work.stored_ratio, static_cast<double>(seen.stored_bytes()) / output_bytes_);
@@ -292,7 +292,7 @@ class Examiner {
     return launches.empty() ? build_.kernel_file->launcher.line : launches.back()->where.line;
   }
 
-  void check_values(const Case& one, const PlanRun& run, EmulatedDevice& device) {
+  bool check_values(const Case& one, const PlanRun& run) {
     Comparison worst;
     std::size_t worst_output = 0;
     for (std::size_t i = 0; i < run.outputs.size(); ++i) {
@@ -306,21 +306,22 @@ class Examiner {
     }
     const TensorSpec& output = task_.outputs[worst_output];
     add_case(one, output.name, worst.error, worst.allowed, worst.ok);
-    if (worst.ok) return;
+    if (worst.ok) return true;
     const bool first = result_.status == VerdictStatus::correct;
     result_.status = VerdictStatus::wrong;
-    if (!first) return;
+    if (!first) return false;
     WrongAnswer wrong{task_, one, output, worst, run.outputs[worst_output]};
     VerdictFinding finding = describe(wrong);
     if (finding.kind == "reduced_precision") flag("reduced_precision");
-    finding.line = line_that_stored(wrong, worst_output, device);
+    finding.line = line_that_stored(wrong, worst_output);
     if (finding.line == 0) finding.line = launch_line(one);
     result_.summary = finding.message;
     result_.findings.push_back(std::move(finding));
+    return false;
   }
 
   // Which line wrote the wrong element: the run is repeated in fresh memory, looking.
-  int line_that_stored(const WrongAnswer& wrong, std::size_t output, EmulatedDevice&) {
+  int line_that_stored(const WrongAnswer& wrong, std::size_t output) {
     EmulatedDevice fresh(module_, build_.compiled.kernels);
     return find_storing_line(fresh, plan_of(wrong.one), wrong, output, limits_);
   }

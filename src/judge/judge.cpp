@@ -24,11 +24,11 @@ namespace {
 
 // Raised whenever a verdict could come out differently for the same kernel: older ones in the cache are then not used.
 constexpr std::string_view judge_version = "judge 2";
-// Kernels take a tenth of a second, with CUB or cooperative groups one or two.
 // Elements of the task's tensors in the further cases of a kernel that does something new at full size.
 constexpr std::array<std::int64_t, 3> large_case_elements = {400'000, 3'000'000, 20'000'000};
 constexpr std::int64_t large_case_work = 20'000'000;  // warp instructions
 constexpr double large_case_ms = 4000;                // a case that would probably take longer is not tried
+// Kernels take a tenth of a second, with CUB or cooperative groups one or two.
 constexpr int compile_wall_ms = 12'000;
 constexpr int compile_cpu_seconds = 6;
 
