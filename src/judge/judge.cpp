@@ -192,7 +192,9 @@ Result<std::string> machine_secret() {
     return Error{"this machine has no random numbers to give", "", {}};
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
-  KW_TRY_VOID(write_file_atomic(path, secret));
+  // Without a place to keep it, it serves this process alone.
+  if (const auto written = write_file_atomic(path, secret); !written.ok())
+    log_event(spdlog::level::debug, "secret_not_stored", {{"reason", written.error().message}});
   std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, ignored);
   return secret;
 }
@@ -200,9 +202,8 @@ Result<std::string> machine_secret() {
 Judge::Judge(CompileService& service, JudgeOptions options) : service_(service), options_(std::move(options)) {
   if (options_.secret.empty()) {
     auto secret = machine_secret();
-    // Without a place to keep it, one for this process will do.
-    options_.secret =
-        secret.ok() ? *secret : std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
+    KW_CHECK(secret.ok());  // a judge whose inputs can be guessed is none
+    options_.secret = std::move(secret).value();
   }
   identity_ = Sha256()
                   .add(judge_version)
