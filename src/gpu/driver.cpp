@@ -19,7 +19,7 @@ Result<Driver> load() {
   }
   Driver driver;
   const char* missing = nullptr;
-#define KW_DRIVER_LOOK_UP(function)                                                                    \
+#define KW_DRIVER_LOOK_UP(function)                                                           \
   driver.function = reinterpret_cast<decltype(driver.function)>(::dlsym(library, #function)); \
   if (driver.function == nullptr) missing = #function;
   KW_DRIVER_FUNCTIONS(KW_DRIVER_LOOK_UP)
