@@ -1,5 +1,7 @@
 #include "gpu/pool.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 
 namespace kw {
@@ -39,10 +41,14 @@ void GpuPool::keep_ready() {
       continue;
     }
     const std::uint64_t memory = facts_.memory_bytes;
+    GpuTurns* turns = turns_.get();
     lock.unlock();
+    // A context that is being made would disturb a timing run.
+    if (turns != nullptr) turns->begin_shared();
     auto started = GpuWorker::start(options_.device, options_.resident_bytes > 0 ? options_.resident_bytes
                                                      : memory > 0                ? memory / 10
                                                                                  : std::uint64_t{1} << 30);
+    if (turns != nullptr) turns->end_shared();
     lock.lock();
     if (started.ok()) {
       failures_ = 0;
@@ -60,16 +66,35 @@ void GpuPool::keep_ready() {
   ready_.clear();
 }
 
-Result<GpuPool::Lease> GpuPool::borrow() {
+Result<GpuPool::Lease> GpuPool::borrow(Wanted wanted) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] {
-    return ending_ || (!ready_.empty() && lent_ < options_.workers) || (alive_ == 0 && failures_ >= most_failures);
-  });
-  if (ending_ || ready_.empty()) return Error{"no GPU worker can be started: " + last_failure_, "", {}};
-  auto worker = std::move(ready_.front());
-  ready_.pop_front();
-  ++lent_;
-  return Lease(*this, std::move(worker));
+  for (;;) {
+    if (ending_ || (alive_ == 0 && failures_ >= most_failures))
+      return Error{"no GPU worker can be started: " + last_failure_, "", {}};
+    if (lent_ < options_.workers && !ready_.empty()) {
+      auto chosen = ready_.begin();
+      if (wanted == Wanted::fresh)
+        chosen = std::find_if(ready_.begin(), ready_.end(), [](const auto& each) { return each->is_fresh(); });
+      if (chosen != ready_.end()) {
+        auto worker = std::move(*chosen);
+        ready_.erase(chosen);
+        ++lent_;
+        return Lease(*this, std::move(worker));
+      }
+      // All that are there have worked: one makes room for a new one.
+      if (alive_ >= options_.workers + options_.spares) {
+        auto used = std::move(ready_.back());
+        ready_.pop_back();
+        --alive_;
+        lock.unlock();
+        used.reset();
+        lock.lock();
+        changed_.notify_all();
+        continue;
+      }
+    }
+    changed_.wait(lock);
+  }
 }
 
 void GpuPool::take_back(std::unique_ptr<GpuWorker> worker) {

@@ -50,8 +50,12 @@ class GpuPool {
     std::unique_ptr<GpuWorker> worker_;
   };
 
+  enum class Wanted {
+    any,
+    fresh,  // one that no kernel has run in, so that nothing can be the fault of an earlier one
+  };
   // Waits for a worker. An error when none can be started any more.
-  Result<Lease> borrow();
+  Result<Lease> borrow(Wanted wanted = Wanted::any);
 
   const GpuFacts& facts() const { return facts_; }
   GpuTurns& turns() { return *turns_; }

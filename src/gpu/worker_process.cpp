@@ -239,6 +239,7 @@ GpuAnswer<Nothing> GpuWorker::load_inputs(const InputPack& pack, Milliseconds li
 }
 
 GpuAnswer<RunReply> GpuWorker::run(const RunRequest& request, Milliseconds limit) {
+  used_ = true;
   return decoded<RunReply>(ask(GpuCommand::run, encode(request), limit), decode_run_reply);
 }
 

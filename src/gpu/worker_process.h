@@ -74,6 +74,8 @@ class GpuWorker {
   const GpuFacts& facts() const { return facts_; }
   pid_t pid() const { return pid_; }
   bool is_usable() const { return usable_; }
+  bool is_fresh() const { return !used_; }
+  void retire() { give_up(); }  // when it may have been harmed
 
   // Loaded unless it is there already, beside others that were used not long ago.
   GpuAnswer<Nothing> load_module(const GpuModule& module, Milliseconds limit);
@@ -94,6 +96,7 @@ class GpuWorker {
   pid_t pid_;
   int socket_;
   bool usable_ = true;
+  bool used_ = false;
   GpuFacts facts_;
   std::uint64_t resident_limit_;
   std::uint64_t resident_bytes_ = 0;
