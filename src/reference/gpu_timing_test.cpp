@@ -30,7 +30,7 @@ struct ImitatedDevice {
 
 ImitatedDevice device;
 
-double& at(CUevent event) { return device.event_at[reinterpret_cast<std::uintptr_t>(event) - 1]; }
+double& at(CUevent event) { return *reinterpret_cast<double*>(event); }
 
 CudaDriver imitated_driver() {
   device = {};
@@ -42,7 +42,7 @@ CudaDriver imitated_driver() {
     return CUDA_SUCCESS;
   };
   driver.event_create = [](CUevent* event, unsigned) {
-    *event = reinterpret_cast<CUevent>(static_cast<std::uintptr_t>(++device.events));
+    *event = reinterpret_cast<CUevent>(&device.event_at[device.events++]);
     return CUDA_SUCCESS;
   };
   driver.event_destroy = [](CUevent) {

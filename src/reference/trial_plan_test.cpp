@@ -7,6 +7,7 @@ namespace {
 
 TEST(TrialPlan, IntervalOfTheMedianHasTheTextbooksRanks) {
   std::vector<double> samples;
+  samples.reserve(100);
   for (int i = 100; i >= 1; --i) samples.push_back(i);
   const Interval interval = median_interval(samples);
   EXPECT_EQ(interval.low, 40);  // ranks 40 and 61 of 100
@@ -22,6 +23,7 @@ TEST(TrialPlan, StopsWhenTheMedianIsKnownOrTheBudgetIsSpent) {
   EXPECT_TRUE(trials_are_enough(quiet, 1, options));
   EXPECT_FALSE(trials_are_enough(std::vector<double>(9, 50.0), 1, options));
   std::vector<double> noisy;
+  noisy.reserve(40);
   for (int i = 0; i < 39; ++i) noisy.push_back(i % 2 ? 50 : 60);
   EXPECT_FALSE(trials_are_enough(noisy, 1, options));
   EXPECT_TRUE(trials_are_enough(noisy, 100, options));

@@ -10,9 +10,7 @@
 namespace kw {
 namespace {
 
-Error no_torch_gpu(const std::string& reason) {
-  return Error{"torch cannot use the GPU: " + reason, "install a torch that is built for CUDA, and its nvidia-*", {}};
-}
+Error no_torch_gpu(const std::string& reason) { return Error{"torch cannot use the GPU: " + reason, "", {}}; }
 
 Result<void> load_torch_cuda() {
   Dl_info cpu_library{};
@@ -20,7 +18,9 @@ Result<void> load_torch_cuda() {
     return no_torch_gpu("the place of libtorch_cpu.so is unknown");
   }
   const auto path = std::filesystem::path(cpu_library.dli_fname).parent_path() / "libtorch_cuda.so";
-  if (!std::filesystem::exists(path)) return no_torch_gpu(path.string() + " does not exist");
+  if (!std::filesystem::exists(path)) {
+    return no_torch_gpu("it is built without CUDA, " + path.string() + " does not exist");
+  }
   // Never unloaded; its initialisers register the CUDA kernels of every operation.
   if (::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return {};
   const char* reason = ::dlerror();
