@@ -4,7 +4,9 @@
 #include <atomic>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/random.h"
+#include "base/statistics.h"
 #include "judge/full_size.h"
 #include "judge/large_inputs.h"
 #include "judge/task_entry.h"
@@ -14,16 +16,7 @@ namespace {
 
 constexpr std::int64_t chunk_elements = 64;
 constexpr std::int64_t chunks = 2048;
-
-// The elements of an output at the places, as an output of its own.
-OutputTensor at_places(const OutputTensor& whole, const std::vector<std::int64_t>& places) {
-  OutputTensor picked{whole.name, whole.dtype, {static_cast<std::int64_t>(places.size())}, {}};
-  const std::size_t width = bytes_of(whole.dtype);
-  picked.bytes.reserve(places.size() * width);
-  for (const std::int64_t place : places)
-    picked.bytes.append(whole.bytes, static_cast<std::size_t>(place) * width, width);
-  return picked;
-}
+constexpr double pytorch_budget_ms = 60;
 
 std::vector<std::string_view> tensors_of(const std::vector<InputTensor>& inputs) {
   std::vector<std::string_view> tensors;
@@ -106,19 +99,34 @@ Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size) {
     one.places.push_back(places_of(one.samples.back(), elements, width));
   }
   KW_TRY(const auto reference, make_reference(task_));
-  const auto answers = [&](const std::vector<InputTensor>& from,
-                           Precision precision) -> Result<std::vector<OutputTensor>> {
-    KW_TRY(const auto whole, reference->run(from, one.sizes, precision));
+  const Device device = gpu_available().ok() ? Device::gpu : Device::cpu;
+  const auto answers = [&](const PreparedInputs& from, Precision precision) -> Result<std::vector<OutputTensor>> {
+    KW_TRY(auto sampled, reference->run_at(from, one.sizes, precision, one.places));
     std::vector<OutputTensor> picked;
-    for (std::size_t i = 0; i < whole.size(); ++i) picked.push_back(at_places(whole[i], one.places[i]));
+    for (SampledOutput& output : sampled) picked.push_back(std::move(output.elements));
     return picked;
   };
-  KW_TRY(one.truth, answers(inputs, Precision::truth));
-  KW_TRY(const auto own, answers(inputs, Precision::task_dtype));
-  KW_TRY(const auto coarse, answers(coarse_inputs(inputs), Precision::truth));
+  KW_TRY(const auto prepared, reference->prepare(inputs, device));
+  KW_TRY(one.truth, answers(*prepared, Precision::truth));
+  KW_TRY(const auto own, answers(*prepared, Precision::task_dtype));
+  std::vector<OutputTensor> coarse;
+  {
+    KW_TRY(const auto coarse_prepared, reference->prepare(coarse_inputs(inputs), device));
+    KW_TRY(coarse, answers(*coarse_prepared, Precision::truth));
+  }
   for (std::size_t i = 0; i < one.truth.size(); ++i)
     one.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
                                          : derive_bound(one.truth[i], own[i], coarse[i]));
+  if (want_pytorch_ && device == Device::gpu) {
+    TimingOptions timing;
+    timing.budget_ms = pytorch_budget_ms;
+    const auto times = reference->time_us(*prepared, one.sizes, timing);
+    if (times.ok()) {
+      one.pytorch_us = median(times->trials_us);
+    } else {
+      log_event(spdlog::level::warn, "pytorch_not_timed", {{"task", task_.name}, {"reason", times.error().message}});
+    }
+  }
   return one;
 }
 

@@ -21,13 +21,12 @@ struct FullSizeCase {
   Sizes sizes;
   std::uint64_t seed = 0;
   std::shared_ptr<const InputPack> inputs;
-  std::vector<OutputSample> samples;              // of each output
-  std::vector<std::vector<std::int64_t>> places;  // element numbers of the samples
-  std::vector<OutputTensor> truth;                // at those places
+  std::vector<OutputSample> samples;  // of each output
+  Positions places;                   // element numbers of the samples
+  std::vector<OutputTensor> truth;    // at those places
   std::vector<ErrorBound> bounds;
   std::uint64_t input_bytes = 0, output_bytes = 0;
-  std::optional<double> pytorch_us;  // eager
-  std::string no_pytorch;            // why not
+  std::optional<double> pytorch_us;  // eager; unknown when it could not be timed
 };
 
 // A kernel ready for the device.

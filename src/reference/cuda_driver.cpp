@@ -75,7 +75,7 @@ void CudaDriver::require(CUresult result, const char* tried) const {
 
 bool cuda_driver_is_installed() { return driver_library() != nullptr; }
 
-const Result<CudaDriver>& cuda_driver() {
+const Result<CudaDriver>& event_driver() {
   static const Result<CudaDriver> opened = open_driver();
   return opened;
 }

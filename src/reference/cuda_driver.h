@@ -38,7 +38,7 @@ struct CudaDriver {
 bool cuda_driver_is_installed();
 
 // Or why there is none that works. The first answer stays.
-const Result<CudaDriver>& cuda_driver();
+const Result<CudaDriver>& event_driver();
 
 // Makes torch's context the current one of this thread, whichever was before, and that one again at the end. Without
 // it, torch would work in whatever context another part of the program has left current.

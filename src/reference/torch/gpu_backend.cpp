@@ -33,7 +33,7 @@ const Result<void>& torch_cuda() {
 }
 
 Result<std::string> find_gpu() {
-  const auto& driver = cuda_driver();
+  const auto& driver = event_driver();
   if (!driver.ok()) return driver.error();
   if (!torch_cuda().ok()) return torch_cuda().error();
   try {
@@ -65,7 +65,7 @@ DeviceUse::DeviceUse(Device device) {
   if (device == Device::cpu) return;
   static std::recursive_mutex one_at_a_time;
   lock_ = std::unique_lock(one_at_a_time);
-  context_.emplace(*cuda_driver());
+  context_.emplace(*event_driver());
 }
 
 DeviceUse::~DeviceUse() {
