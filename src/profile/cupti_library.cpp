@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <type_traits>
 #include <vector>
 
 namespace kw {

@@ -3,11 +3,10 @@
 // profiler and the host API of CUDA 13; a library that lacks one of these functions is refused by name.
 
 #include <cuda.h>
-#include <cupti_result.h>
-// The order matters: the headers below use CUPTIAPI without including what defines it.
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
+#include <cupti_result.h>
 #include <cupti_target.h>
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "profile/cupti_profiler.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 
