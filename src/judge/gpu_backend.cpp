@@ -57,7 +57,7 @@ void GpuBackend::judge(const GpuSubject& subject, GpuTask& data, Verdict& verdic
     return fresh;
   };
   Verdict result;
-  auto fresh = attempt(GpuPool::Wanted::any, result);
+  auto fresh = attempt(options_.always_fresh ? GpuPool::Wanted::fresh : GpuPool::Wanted::any, result);
   if (fresh.ok() && !*fresh && result.status != VerdictStatus::correct) {
     const VerdictStatus before = result.status;
     fresh = attempt(GpuPool::Wanted::fresh, result);

@@ -98,8 +98,13 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedMo
       add_finding(verdict, std::move(finding));
       return;
     }
-    SizedTime time{
-        build.plans[i].sizes, made->us, {made->low_us, made->high_us}, naive[i - first_timed_plan], made->limiter, {}, {}};
+    SizedTime time{build.plans[i].sizes,
+                   made->us,
+                   {made->low_us, made->high_us},
+                   naive[i - first_timed_plan],
+                   made->limiter,
+                   {},
+                   {}};
     logs.time += std::log(time.time_us);
     logs.low += std::log(time.interval_us.low);
     logs.high += std::log(time.interval_us.high);
