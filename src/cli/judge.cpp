@@ -34,6 +34,8 @@ struct JudgeArguments {
   bool no_emulator = false;
   bool no_pytorch = false;
   bool no_explain = false;
+  bool counters = false;
+  bool small_only = false;
 };
 
 constexpr const char* default_profile = "h200";
@@ -165,6 +167,8 @@ Result<JudgeOptions> options_from(const JudgeArguments& arguments, GpuBackend* g
   options.gpu = gpu;
   options.emulator_first = !arguments.no_emulator;
   options.explain = !arguments.no_explain;
+  options.counters = arguments.counters;
+  options.full_size = !arguments.small_only;
   const std::string fitting = gpu != nullptr ? profile_for(gpu->facts(), gpu->architecture()) : default_profile;
   KW_TRY(options.profile, load_profile(arguments.profile.empty() ? fitting : arguments.profile));
   if (gpu != nullptr) options.profile.architecture = gpu->architecture();
@@ -281,6 +285,9 @@ void add_judge_command(CLI::App& app, Context& context) {
   judge->add_flag("--no-emulator", arguments->no_emulator, "on a GPU: do not look at the kernel in the emulator first");
   judge->add_flag("--no-pytorch", arguments->no_pytorch, "on a GPU: do not time PyTorch");
   judge->add_flag("--no-explain", arguments->no_explain, "on a GPU: do not model where the time goes");
+  judge->add_flag("--counters", arguments->counters, "on a GPU: read the hardware's counters of a correct kernel");
+  judge->add_flag("--small-only", arguments->small_only,
+                  "on a GPU: leave out the full sizes, for runs under a sanitizer or debugger");
   judge->footer(
       "Examples:\n"
       "  kernelwright judge softmax examples/softmax_shared.cu\n"

@@ -419,6 +419,25 @@ Result<RunReply> DeviceSession::run(const RunRequest& request) {
   return reply;
 }
 
+Result<CounterReport> DeviceSession::profile(const RunRequest& request) {
+  KW_TRY(const Module* module, module_at(request.slot));
+  KW_TRY(const Inputs* inputs, inputs_at(request.inputs));
+  if (!is_consistent(request.plan, module->kernels.size())) return refused("the plan is not consistent");
+  const std::uint64_t shift = request.placement_seed % 512 * tensor_alignment;
+  KW_TRY_VOID(grow_arena(placement_bytes(request.plan, shift)));
+  KW_TRY(const Placement placement, place(request.plan, inputs->tensors, inputs->tensor_bytes, 0, shift));
+  if (profiler_ == nullptr) {
+    outcome_ = GpuOutcome::refused;  // what CUPTI does not like leaves the context as it is
+    KW_TRY(profiler_, CuptiProfiler::create(context_));
+  }
+  KW_TRY_VOID(poison(placement));
+  outcome_ = GpuOutcome::refused;
+  return profiler_->profile([&]() -> Result<void> {
+    KW_TRY_VOID(enqueue(*module, request.plan, placement));
+    return synchronize();
+  });
+}
+
 Result<TransferRates> DeviceSession::transfer_rates() {
   TransferRates rates;
   void* host = nullptr;

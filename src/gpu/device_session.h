@@ -10,6 +10,7 @@
 
 #include "gpu/driver.h"
 #include "gpu/message.h"
+#include "profile/cupti_profiler.h"
 
 namespace kw {
 
@@ -28,7 +29,8 @@ class DeviceSession {
   void forget_inputs(std::uint64_t id);
   Result<RunReply> run(const RunRequest& request);
   Result<TimeReply> time(const TimeRequest& request);
-  // Runs the plan once for each call of `between`, which may look at counters; see profile/.
+  // Counters of the hardware for each launch of the plan. The plan is run several times.
+  Result<CounterReport> profile(const RunRequest& request);
   Result<TransferRates> transfer_rates();
 
   // Of the last error.
@@ -103,6 +105,7 @@ class DeviceSession {
   std::uint64_t arena_bytes_ = 0;
   CUdeviceptr gather_ = 0;  // offsets and gathered bytes
   std::uint64_t gather_bytes_ = 0;
+  std::unique_ptr<CuptiProfiler> profiler_;  // made at its first use
 };
 
 // The slot of our own device code (helper_kernels.h), loaded first.

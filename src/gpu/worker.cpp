@@ -31,8 +31,14 @@ class Worker {
     }
     session_ = std::move(session).value();
     GpuFacts facts = session_->facts();
-    const auto confined = confine();
-    facts.protection = confined.ok() ? "system-call filter, limits" : confined.error().message;
+    // Debuggers and sanitizers talk to the process in ways that the filter ends.
+    const char* debugged = std::getenv("KERNELWRIGHT_GPU_DEBUG");
+    if (debugged != nullptr && *debugged == '1') {
+      facts.protection = "none: KERNELWRIGHT_GPU_DEBUG is set";
+    } else {
+      const auto confined = confine();
+      facts.protection = confined.ok() ? "system-call filter, limits" : confined.error().message;
+    }
     reply(GpuOutcome::done, encode(facts));
     while (serve_one()) {
     }
@@ -132,7 +138,11 @@ class Worker {
         return rates.ok() ? reply(GpuOutcome::done, encode(*rates)) : answer(rates.error());
       }
       case GpuCommand::profile:
-        break;
+        return work_on(decode_run_request(body), [&](const auto& it) -> Result<std::string> {
+          const auto report = session_->profile(it);
+          if (!report.ok()) return report.error();
+          return to_json(*report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+        });
     }
     return reply(GpuOutcome::refused, "unknown command");
   }

@@ -30,8 +30,11 @@ std::uint64_t rounded_up(std::uint64_t bytes) {
 std::vector<std::string> worker_environment() {
   // Every image is compiled here and now: the driver need not keep any.
   std::vector<std::string> environment = {"CUDA_CACHE_DISABLE=1", "CUDA_MODULE_LOADING=EAGER"};
-  for (const char* name : {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "KERNELWRIGHT_LIBCUDA", "PATH", "HOME",
-                           "ASAN_OPTIONS", "UBSAN_OPTIONS", "NV_COMPUTE_SANITIZER_INJECTION"})
+  const char* debugged = std::getenv("KERNELWRIGHT_GPU_DEBUG");
+  if (debugged != nullptr && *debugged == '1')
+    for (char** each = environ; *each != nullptr; ++each) environment.emplace_back(*each);
+  for (const char* name : {"KERNELWRIGHT_CUDA", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "KERNELWRIGHT_LIBCUDA",
+                           "PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
   return environment;
 }
@@ -245,6 +248,16 @@ GpuAnswer<RunReply> GpuWorker::run(const RunRequest& request, Milliseconds limit
 
 GpuAnswer<TimeReply> GpuWorker::time(const TimeRequest& request, Milliseconds limit) {
   return decoded<TimeReply>(ask(GpuCommand::time, encode(request), limit), decode_time_reply);
+}
+
+GpuAnswer<CounterReport> GpuWorker::profile(const RunRequest& request, Milliseconds limit) {
+  used_ = true;
+  return decoded<CounterReport>(ask(GpuCommand::profile, encode(request), limit),
+                                [](const std::string& text) -> Result<CounterReport> {
+                                  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+                                  if (json.is_discarded()) return Error{"the worker's counters are malformed", "", {}};
+                                  return counter_report_from_json(json);
+                                });
 }
 
 GpuAnswer<TransferRates> GpuWorker::transfer_rates(Milliseconds limit) {

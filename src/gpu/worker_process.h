@@ -12,6 +12,7 @@
 #include <string>
 
 #include "gpu/message.h"
+#include "profile/counters.h"
 
 namespace kw {
 
@@ -83,6 +84,7 @@ class GpuWorker {
   GpuAnswer<Nothing> load_inputs(const InputPack& pack, Milliseconds limit);
   GpuAnswer<RunReply> run(const RunRequest& request, Milliseconds limit);
   GpuAnswer<TimeReply> time(const TimeRequest& request, Milliseconds limit);
+  GpuAnswer<CounterReport> profile(const RunRequest& request, Milliseconds limit);
   GpuAnswer<TransferRates> transfer_rates(Milliseconds limit);
 
  private:

@@ -31,6 +31,8 @@ struct GpuSubject {
   double loaded_share = 0;   // of the inputs' bytes that a right answer needs at least, where it is known
   double dram_gb_per_s = 0;  // what memory can deliver; 0: not known
   bool want_time = true;
+  bool want_counters = false;
+  bool full_size = true;  // false: for debugging tools, under which a full size takes minutes
 };
 
 class GpuBackend {

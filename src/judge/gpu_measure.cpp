@@ -8,6 +8,7 @@
 #include "gpu/clock_state.h"
 #include "judge/gpu_times.h"
 #include "judge/gpu_trial.h"
+#include "profile/advice.h"
 
 namespace kw {
 namespace {
@@ -16,6 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds load_limit{20000};
 constexpr milliseconds start_limit{3000};
+constexpr milliseconds profile_limit{20000};
 // Of the device's peak: what is faster than this with every byte from memory has not moved the bytes.
 constexpr double believable = 0.93;
 constexpr double budget_ms = 60;  // for a size, beyond the least number of rounds
@@ -90,6 +92,48 @@ bool GpuTrial::measure_size(std::size_t train_size) {
   }
   verdict_.times.push_back(std::move(time));
   return true;
+}
+
+// Counters of the hardware at the first train size. A kernel that is right stays right without them.
+void GpuTrial::profile() {
+  const auto full = data_.full_size(0);
+  auto plan = gpu_plan(plan_of_size(0), kernel_.kernels);
+  if (!full.ok() || !plan.ok()) return;
+  RunRequest request;
+  request.slot = kernel_.id;
+  request.inputs = (*full)->inputs->id();
+  request.plan = std::move(plan).value();
+  request.placement_seed = next_seed();
+  const AloneTurn turn(backend_.pool_->turns());
+  if (!worker_.load_inputs(*(*full)->inputs, load_limit).done()) return;
+  const auto report = worker_.profile(request, profile_limit);
+  if (!report.done()) {
+    VerdictFinding finding;
+    finding.kind = "no_counters";
+    finding.severity = Severity::note;
+    finding.message = "the hardware's counters could not be read: " + report.text;
+    add_finding(verdict_, std::move(finding));
+    return;
+  }
+  verdict_.counters = report.value.kernels;
+  const auto launches = plan_of_size(0).launches();
+  for (std::size_t i = 0; i < std::min(launches.size(), verdict_.counters.size()); ++i)
+    verdict_.counters[i].kernel = launches[i]->kernel;
+  // Of the kernel that takes longest.
+  const auto longest =
+      std::max_element(verdict_.counters.begin(), verdict_.counters.end(),
+                       [](const KernelCounters& a, const KernelCounters& b) { return a.duration_us < b.duration_us; });
+  if (longest == verdict_.counters.end()) return;
+  const CounterAdvice advice = advise(*longest);
+  if (advice.limiter != "unknown") verdict_.measured_limiter = advice.limiter;
+  for (const std::string& sentence : advice.sentences) {
+    VerdictFinding finding;
+    finding.kind = "counters";
+    finding.severity = Severity::note;
+    finding.kernel = longest->kernel;
+    finding.message = sentence;
+    add_finding(verdict_, std::move(finding));
+  }
 }
 
 // The outputs that the last timed runs left must be those of the naive kernel for the same inputs: nothing may be

@@ -221,16 +221,18 @@ Verdict GpuTrial::run(Verdict verdict) {
   const auto checked = [&] {
     const SharedTurn turn(backend_.pool_->turns());
     if (!load() || !run_cases()) return false;
-    for (std::size_t i = 0; i < train_sizes; ++i)
+    for (std::size_t i = 0; subject_.full_size && i < train_sizes; ++i)
       if (!run_full_size(i)) return false;
     return run_again();
   };
   const bool right = checked();
   if (right) verdict_.summary = fmt::format("right in all {} cases", verdict_.cases.size());
-  if (right && subject_.want_time && measure()) {
+  if (!subject_.full_size) verdict_.flags.push_back("small_only");
+  if (right && subject_.want_time && subject_.full_size && measure()) {
     const SharedTurn turn(backend_.pool_->turns());
     run_again();
   }
+  if (verdict_.status == VerdictStatus::correct && subject_.want_counters && !verdict_.times.empty()) profile();
   if (worker_.is_usable()) worker_.forget_module(kernel_.id);
   return std::move(verdict_);
 }

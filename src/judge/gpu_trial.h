@@ -22,7 +22,7 @@ class GpuTrial {
   bool measure();
   bool measure_size(std::size_t train_size);
   bool check_timed_outputs(const FullSizeCase& full, const TimeReply& reply);
-  void add_times();
+  void profile();
 
   // Each returns false and sets the verdict's status.
   template <class T>

@@ -215,6 +215,8 @@ Judge::Judge(CompileService& service, JudgeOptions options) : service_(service),
                   .add(options_.gpu != nullptr ? "gpu " + options_.gpu->facts().uuid : "")
                   .add(options_.emulator_first ? "emulator first" : "")
                   .add(options_.explain ? "explain" : "")
+                  .add(options_.counters ? "counters" : "")
+                  .add(options_.full_size ? "" : "small only")
                   .hex();
   if (options_.cache) cache_.emplace(DiskCacheOptions{options_.cache_folder, std::uint64_t{1} << 30});
 }
@@ -371,9 +373,17 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
 void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,
                          std::size_t first_timed_plan, std::string_view text, double loaded_share, Verdict& verdict) {
   const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
-  const GpuSubject subject{entry.book.task(), build, cases,        set,
-                           first_timed_plan,  seed,  loaded_share, options_.profile.dram_gb_per_s,
-                           options_.want_time};
+  const GpuSubject subject{entry.book.task(),
+                           build,
+                           cases,
+                           set,
+                           first_timed_plan,
+                           seed,
+                           loaded_share,
+                           options_.profile.dram_gb_per_s,
+                           options_.want_time,
+                           options_.counters,
+                           options_.full_size};
   options_.gpu->judge(subject, entry.gpu, verdict);
 }
 

@@ -30,6 +30,8 @@ struct JudgeOptions {
   GpuBackend* gpu = nullptr;   // judge on it; must outlive the judge. Null: in the emulator alone
   bool emulator_first = true;  // before a GPU: every check at small sizes, so that it seldom sees a kernel that faults
   bool explain = true;         // on a GPU: also model where the time goes
+  bool counters = false;       // on a GPU: read the hardware's counters for correct kernels
+  bool full_size = true;       // on a GPU; false for debugging tools
   bool cache = true;           // keep verdicts on disk
   std::filesystem::path cache_folder = kw::cache_folder() / "verdicts";
 };

@@ -130,6 +130,9 @@ void read_lists(const Json& json, Verdict& verdict) {
   for (const Json& one : json.at("terms")) verdict.terms.push_back({one.at("name"), one.at("us")});
   for (const Json& one : json.at("hot_lines"))
     verdict.hot_lines.push_back({one.at("kernel"), one.at("line"), one.at("share"), one.at("reason")});
+  for (const Json& one : json.at("counters"))
+    if (auto counters = counters_from_json(one); counters.ok()) verdict.counters.push_back(std::move(counters).value());
+  if (json.at("measured_limiter").is_string()) verdict.measured_limiter = json.at("measured_limiter");
   for (const Json& one : json.at("risk").at("reasons"))
     verdict.risk.reasons.push_back({one.at("what"), one.at("points"), {verdict.kernel_file, one.at("line"), 0}});
 }
@@ -179,6 +182,8 @@ Json to_json(const Verdict& verdict) {
   list("hot_lines", verdict.hot_lines, [](const HotLine& hot) {
     return Json{{"line", hot.line}, {"share", hot.share}, {"reason", hot.reason}, {"kernel", hot.kernel}};
   });
+  list("counters", verdict.counters, [](const KernelCounters& counters) { return to_json(counters); });
+  json["measured_limiter"] = verdict.measured_limiter.empty() ? Json(nullptr) : Json(verdict.measured_limiter);
   json["risk"] = {{"score", verdict.risk.score}, {"reasons", Json::array()}};
   for (const RiskReason& reason : verdict.risk.reasons)
     json["risk"]["reasons"].push_back({{"what", reason.what}, {"points", reason.points}, {"line", reason.where.line}});

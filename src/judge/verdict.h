@@ -13,6 +13,7 @@
 #include "base/statistics.h"
 #include "judge/case_book.h"
 #include "performance/performance.h"
+#include "profile/counters.h"
 #include "source/risk.h"
 
 namespace kw {
@@ -116,6 +117,8 @@ struct Verdict {
   std::string limiter;
   std::vector<TimeTerm> terms;  // at the first train size
   std::vector<HotLine> hot_lines;
+  std::vector<KernelCounters> counters;  // of the hardware, at the first train size; each launch
+  std::string measured_limiter;          // by them
 
   Risk risk;
   std::vector<std::string> flags;  // "keeps_state", "reduced_precision" ...
