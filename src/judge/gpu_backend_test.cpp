@@ -3,7 +3,9 @@
 
 #include "judge/gpu_backend.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "judge/gpu_times.h"
 #include "judge/judge_test_support.h"
@@ -158,6 +160,35 @@ TEST_F(GpuBackendTest, WorkThatIsSkippedAfterTheCheckIsFound) {
       judge(kernel_with("  int before = calls;\n  if (i == 0) atomicAdd(&calls, 1);\n"
                         "  if (i < n && before < 40) y[i] = 2.0f * x[i];\n"));
   EXPECT_EQ(verdict.status, VerdictStatus::wrong) << describe(verdict);
+}
+
+TEST_F(GpuBackendTest, ManyThreadsShareFewWorkersAndNobodyIsBlamedForAnotherSlow) {
+  GpuBackendOptions options;
+  options.pool.workers = 2;
+  auto shared = GpuBackend::start(test_service(), options);
+  ASSERT_TRUE(shared.ok());
+  JudgeOptions judge_options;
+  judge_options.profile = load_profile("h200").value();
+  judge_options.secret = "another secret";
+  judge_options.cache = false;
+  judge_options.gpu = shared->get();
+  judge_options.emulator_first = false;
+  Judge judge(test_service(), judge_options);
+  const std::vector<std::pair<std::string, VerdictStatus>> bodies = {
+      {"  if (i < n) y[i] = 2.0f * x[i];\n", VerdictStatus::correct},
+      {"  if (i < n) y[i + 3000000000ll] = x[i];\n", VerdictStatus::fault},
+      {"  if (i < n) y[i] = x[i] + x[i];\n", VerdictStatus::correct},
+      {"  if (i < n + 3) y[i] = 2.0f * x[i < n ? i : 0];\n", VerdictStatus::fault},
+      {"  if (i < n) y[i] = x[i] * 1.99f;\n", VerdictStatus::wrong}};
+  std::vector<VerdictStatus> found(15);
+  std::vector<std::thread> threads;
+  for (std::size_t thread = 0; thread < 3; ++thread)
+    threads.emplace_back([&, thread] {
+      for (std::size_t i = thread; i < found.size(); i += 3)
+        found[i] = judge.judge(small_task(), kernel_with(bodies[i % bodies.size()].first), "k.cu").status;
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], bodies[i % bodies.size()].second) << i;
 }
 
 TEST(GpuTimes, ASpeedupIsClaimedOnlyWhenItsIntervalExcludesOne) {
