@@ -374,13 +374,12 @@ void speed(Bench& bench, int kernels) {
   bench.start(false, false);
   std::vector<Job> good = suite_jobs();
   append(good, corpus_jobs("correct", "correct"));
+  // Every third task: answers and inputs of a task are made once, however many kernels come.
+  std::map<std::string, std::size_t> numbers;
+  for (const Job& job : good) numbers.emplace(job.task->name, numbers.size());
+  std::erase_if(good, [&](const Job& job) { return numbers.at(job.task->name) % 3 != 0; });
   Table table({"what", "kernels", "seconds", "kernels/s", "cores busy", "median ms", "GPU ms a kernel", "not correct"});
   std::map<std::string, std::vector<double>> stages;
-  // Answers and inputs of the tasks are made once, however many kernels come.
-  {
-    JudgeOptions options = bench.options(true);
-    Judge judge(*bench.service, options);
-  }
   struct Mode {
     const char* name;
     bool emulator, time, explain;
@@ -388,7 +387,6 @@ void speed(Bench& bench, int kernels) {
   for (const Mode& mode :
        {Mode{"values, emulator first", true, false, false}, Mode{"values, GPU alone", false, false, false},
         Mode{"values and time, emulator first", true, true, false},
-        Mode{"values and time, GPU alone", false, true, false},
         Mode{"values, time, explanation, emulator first", true, true, true}}) {
     JudgeOptions options = bench.options(true);
     options.emulator_first = mode.emulator;
@@ -398,7 +396,11 @@ void speed(Bench& bench, int kernels) {
     // Each task once beforehand.
     std::vector<Job> warm;
     for (const Job& job : good)
-      if (job.kind == "naive") warm.push_back(job);
+      if (job.kind == "naive")
+        for (std::size_t copy = 0; copy < 8; ++copy) {
+          warm.push_back(job);  // the four sets of cases
+          warm.back().text = renewed(job.text, 900000 + copy);
+        }
     const auto warm_start = Clock::now();
     judge_all(judge, warm, bench.threads);
     const double warm_s = seconds_since(warm_start);
@@ -422,7 +424,7 @@ void speed(Bench& bench, int kernels) {
       bad += !verdict.correct;
       for (const auto& [stage, stage_ms] : verdict.stages_ms) {
         stages[std::string(mode.name) + ": " + stage].push_back(stage_ms);
-        if (stage == "run on the GPU") gpu_ms += stage_ms;
+        if (stage == "alone on the GPU" || stage.rfind("GPU, ", 0) == 0) gpu_ms += stage_ms;
       }
     }
     table.add({mode.name, std::to_string(kernels), fmt::format("{:.1f} (tasks before: {:.1f})", wall, warm_s),

@@ -194,7 +194,7 @@ TEST_F(EmulatedDriver, RefusesLaunches) {
   CUdeviceptr a = 0;
   std::uint32_t n = 0;
   void* parameters[] = {&a, &a, &n};
-  EXPECT_EQ(cu.cuLaunchCooperativeKernel(function, 8, 1, 1, 1024, 1, 1, 0, stream, parameters), CUDA_SUCCESS);
+  EXPECT_EQ(cu.cuLaunchCooperativeKernel(function, 4, 1, 1, 1024, 1, 1, 0, stream, parameters), CUDA_SUCCESS);
   EXPECT_EQ(cu.cuLaunchCooperativeKernel(function, 9, 1, 1, 1024, 1, 1, 0, stream, parameters),
             CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
   EXPECT_EQ(cu.cuCtxSynchronize(), CUDA_SUCCESS);

@@ -54,12 +54,13 @@ CUresult move_variables(const DeviceMemory& layout, const DeviceMemory& from, De
 }  // namespace
 
 CUresult put_variables_in_place(Device& device, CUmodule module) {
-  if (device.module_in_place == module) return CUDA_SUCCESS;
+  device.memory.module_id = module->variables.module_id;
+  // One without variables leaves those of another where they are: it may have been given their addresses.
+  if (device.module_in_place == module || module->variables.allocations().empty()) return CUDA_SUCCESS;
   if (CUmodule before = device.module_in_place; before != nullptr)
     if (const CUresult kept = move_variables(before->variables, device.memory, before->variables); kept != CUDA_SUCCESS)
       return kept;
   device.module_in_place = module;
-  device.memory.module_id = module->variables.module_id;
   return move_variables(module->variables, module->variables, device.memory);
 }
 
@@ -107,6 +108,21 @@ KW_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, co
     if (found == module->functions.end()) return CUDA_ERROR_NOT_FOUND;
     *function = &found->second;
     return CUDA_SUCCESS;
+  });
+}
+
+// The address holds while no other module with variables runs.
+KW_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule module, const char* name) {
+  return in_context([&](Device& state) {
+    if (address == nullptr || bytes == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!state.modules.has(module)) return CUDA_ERROR_INVALID_HANDLE;
+    for (const auto& variable : module->variables.allocations()) {
+      if (variable->name != std::string("__device__ ") + name) continue;
+      *address = variable->base;
+      *bytes = variable->bytes;
+      return put_variables_in_place(state, module);
+    }
+    return CUDA_ERROR_NOT_FOUND;
   });
 }
 

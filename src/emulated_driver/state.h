@@ -67,7 +67,7 @@ inline constexpr std::uint32_t shared_bytes_optin = 227 << 10;
 inline constexpr std::uint32_t shared_bytes_multiprocessor = 228 << 10;
 inline constexpr std::uint32_t threads_multiprocessor = 2048;
 inline constexpr std::uint32_t blocks_multiprocessor = 32;
-inline constexpr std::uint32_t multiprocessors = 4;
+inline constexpr std::uint32_t multiprocessors = 2;
 
 // Handles that were given out and not taken back; any other is refused.
 template <class T>

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/cubin_variables.h"
+
 namespace kw {
 namespace {
 
@@ -15,6 +17,7 @@ constexpr std::uint64_t least_arena_bytes = 64u << 20;
 constexpr std::uint64_t least_zone_bytes = 4096, most_zone_bytes = 1u << 20;
 constexpr std::size_t most_counters = 4096;
 constexpr std::uint64_t transfer_probe_bytes = 32u << 20;
+constexpr std::size_t scrub_kernel = 6;  // of the helpers
 constexpr std::size_t printf_bytes = 64u << 10, heap_bytes = 1u << 20;
 
 std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -93,6 +96,7 @@ Result<void> DeviceSession::start(int number) {
                       attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   facts_.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   facts_.l2_bytes = static_cast<std::uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+  shared_bytes_ = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   facts_.reads_host_memory = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
   KW_CUDA(cuDriverGetVersion(&facts_.driver_version));
   std::size_t memory = 0;
@@ -119,6 +123,7 @@ Result<void> DeviceSession::synchronize() {
 Result<void> DeviceSession::load_module(const ModuleRequest& request) {
   if (const auto old = modules_.find(request.slot); old != modules_.end()) {
     KW_CUDA(cuModuleUnload(old->second.module));
+    if (old->second.initial != 0) KW_CUDA(cuMemFree_v2(old->second.initial));
     modules_.erase(old);
   }
   if (request.image.empty()) return {};
@@ -134,8 +139,55 @@ Result<void> DeviceSession::load_module(const ModuleRequest& request) {
     KW_CUDA(cuFuncLoad(function));  // now, not at the first launch
     made.kernels.push_back(function);
   }
-  if (request.slot == helper_slot) helpers_ = made;
+  if (request.slot == helper_slot) {
+    helpers_ = made;
+    if (helpers_.kernels.size() > scrub_kernel)
+      KW_CUDA(cuFuncSetAttribute(helpers_.kernels[scrub_kernel], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 shared_bytes_));
+  } else {
+    KW_TRY_VOID(find_variables(request.image, made));
+  }
   modules_[request.slot] = std::move(made);
+  return {};
+}
+
+Result<void> DeviceSession::find_variables(const std::string& image, Module& module) {
+  std::uint64_t total = 0;
+  for (const std::string& name : global_variables(image)) {
+    Variable variable;
+    std::size_t bytes = 0;
+    const CUresult found = cuda_.cuModuleGetGlobal_v2(&variable.address, &bytes, module.module, name.c_str());
+    if (found == CUDA_ERROR_NOT_FOUND) continue;  // the compiler left it out
+    if (found != CUDA_SUCCESS) return failed(found, "cuModuleGetGlobal");
+    variable.bytes = bytes;
+    total += rounded_up(bytes, tensor_alignment);
+    module.variables.push_back(variable);
+  }
+  if (module.variables.empty()) return {};
+  KW_CUDA(cuMemAlloc_v2(&module.initial, total));
+  CUdeviceptr next = module.initial;
+  for (const Variable& variable : module.variables) {
+    KW_CUDA(cuMemcpyDtoDAsync_v2(next, variable.address, variable.bytes, stream_));
+    next += rounded_up(variable.bytes, tensor_alignment);
+  }
+  return synchronize();
+}
+
+Result<void> DeviceSession::enqueue_forgetting(const Module& module, std::size_t counter) {
+  std::uint32_t words = static_cast<std::uint32_t>(shared_bytes_) / 4, value = poison_word;
+  void* scrub[] = {&words, &value};
+  if (helpers_.kernels.size() <= scrub_kernel) return refused("the worker has no device code of its own yet");
+  KW_CUDA(cuLaunchKernel(helpers_.kernels[scrub_kernel], static_cast<unsigned>(facts_.multiprocessors), 1, 1, 1024, 1,
+                         1, static_cast<unsigned>(shared_bytes_), stream_, scrub, nullptr));
+  CUdeviceptr initial = module.initial, changed = counters_ + counter * sizeof(std::uint64_t);
+  for (const Variable& variable : module.variables) {
+    CUdeviceptr now = variable.address;
+    std::uint64_t bytes = variable.bytes, seed = ++noise_ * 0x2545F4914F6CDD1Du;
+    void* arguments[] = {&now, &initial, &bytes, &seed, &changed};
+    const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(bytes / 4096, 1, 512));
+    KW_TRY_VOID(enqueue_helper(5, blocks, 256, arguments));
+    initial += rounded_up(bytes, tensor_alignment);
+  }
   return {};
 }
 
@@ -156,10 +208,10 @@ Result<void> DeviceSession::load_inputs(const InputsRequest& request, int file) 
   Inputs made;
   std::uint64_t file_bytes = 0;
   made.bytes = least_zone_bytes;
-  for (const std::uint64_t bytes : request.tensor_bytes) {
-    if (bytes > facts_.memory_bytes) return refused("an input is larger than the device's memory");
-    file_bytes += rounded_up(bytes, tensor_alignment);
-    made.bytes += rounded_up(bytes, tensor_alignment) + zone_bytes(bytes);
+  for (const InputLayout& tensor : request.tensors) {
+    if (tensor.bytes > facts_.memory_bytes) return refused("an input is larger than the device's memory");
+    file_bytes += rounded_up(tensor.file_bytes, tensor_alignment);
+    made.bytes += rounded_up(tensor.bytes, tensor_alignment) + zone_bytes(tensor.bytes);
   }
   const void* contents = nullptr;
   if (file_bytes > 0) {
@@ -171,12 +223,17 @@ Result<void> DeviceSession::load_inputs(const InputsRequest& request, int file) 
     KW_CUDA(cuMemsetD32Async(made.base, poison_word, made.bytes / 4, stream_));
     CUdeviceptr next = made.base + least_zone_bytes;
     const char* from = static_cast<const char*>(contents);
-    for (const std::uint64_t bytes : request.tensor_bytes) {
-      KW_CUDA(cuMemcpyHtoDAsync_v2(next, from, bytes, stream_));
+    for (const InputLayout& tensor : request.tensors) {
+      if (tensor.recipe) {
+        KW_TRY_VOID(draw_input(tensor, from, next));
+      } else {
+        if (tensor.file_bytes != tensor.bytes) return refused("the inputs' file is not what its list says");
+        KW_CUDA(cuMemcpyHtoDAsync_v2(next, from, tensor.bytes, stream_));
+      }
       made.tensors.push_back(next);
-      made.tensor_bytes.push_back(bytes);
-      from += rounded_up(bytes, tensor_alignment);
-      next += rounded_up(bytes, tensor_alignment) + zone_bytes(bytes);
+      made.tensor_bytes.push_back(tensor.bytes);
+      from += rounded_up(tensor.file_bytes, tensor_alignment);
+      next += rounded_up(tensor.bytes, tensor_alignment) + zone_bytes(tensor.bytes);
     }
     KW_TRY_VOID(clear_counters(1));
     KW_TRY_VOID(enqueue_checksum(made.base, made.bytes, 0));
@@ -192,6 +249,22 @@ Result<void> DeviceSession::load_inputs(const InputsRequest& request, int file) 
   }
   inputs_[request.id] = std::move(made);
   return {};
+}
+
+Result<void> DeviceSession::draw_input(const InputLayout& layout, const char* table, CUdeviceptr to) {
+  const DrawRecipe& recipe = *layout.recipe;
+  const std::uint64_t table_bytes = recipe.table_elements * recipe.element_bytes;
+  if (recipe.element_bytes == 0 || table_bytes != layout.file_bytes || table_bytes > arena_bytes_ ||
+      layout.bytes % recipe.element_bytes != 0)
+    return refused("the recipe of an input makes no sense");
+  KW_CUDA(cuMemcpyHtoDAsync_v2(arena_, table, table_bytes, stream_));
+  std::uint64_t mask = recipe.table_elements - 1, key = recipe.key, count = layout.bytes / recipe.element_bytes;
+  int kind = static_cast<int>(recipe.kind), element_bytes = static_cast<int>(recipe.element_bytes);
+  int has_range = recipe.has_range ? 1 : 0;
+  double low = recipe.low, high = recipe.high;
+  void* arguments[] = {&arena_, &mask, &key, &kind, &element_bytes, &has_range, &low, &high, &count, &to};
+  const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(count / 1024, 1, 4096));
+  return enqueue_helper(4, blocks, 256, arguments);
 }
 
 void DeviceSession::forget_inputs(std::uint64_t id) {
@@ -222,12 +295,13 @@ std::uint64_t DeviceSession::placement_bytes(const GpuPlan& plan, std::uint64_t 
 
 Result<DeviceSession::Placement> DeviceSession::place(const GpuPlan& plan, const std::vector<CUdeviceptr>& tensors,
                                                       const std::vector<std::uint64_t>& tensor_bytes,
-                                                      std::uint64_t offset, std::uint64_t shift) {
+                                                      std::uint64_t offset, std::uint64_t region_bytes,
+                                                      std::uint64_t shift) {
   Placement made;
-  made.start = arena_ + offset + shift;
-  CUdeviceptr next = made.start;
-  made.zones.push_back({next, least_zone_bytes, -1});
-  next += least_zone_bytes;
+  made.start = arena_ + offset;
+  made.bytes = region_bytes / 4 * 4;
+  made.zones.push_back({made.start, shift + least_zone_bytes, -1});
+  CUdeviceptr next = made.start + shift + least_zone_bytes;
   std::size_t input = 0;
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const GpuBuffer& buffer = plan.buffers[i];
@@ -244,8 +318,9 @@ Result<DeviceSession::Placement> DeviceSession::place(const GpuPlan& plan, const
     made.zones.push_back({next + words, whole - words, static_cast<std::int64_t>(i)});
     next += whole;
   }
-  made.bytes = next - made.start;
-  if (made.start + made.bytes > arena_ + arena_bytes_) return refused("the arena is too small");
+  if (next > made.start + made.bytes || made.start + made.bytes > arena_ + arena_bytes_)
+    return refused("the arena is too small");
+  made.zones.back().bytes += made.start + made.bytes - next;
   return made;
 }
 
@@ -335,16 +410,19 @@ Result<std::vector<std::uint64_t>> DeviceSession::read_counters(std::size_t coun
   return values;
 }
 
-Result<MemoryState> DeviceSession::memory_state(const std::vector<const Placement*>& placements, const Inputs& inputs) {
+Result<MemoryState> DeviceSession::memory_state(const std::vector<const Placement*>& placements, const Inputs& inputs,
+                                                const Module& module) {
   std::vector<const RedZone*> zones;
   for (const Placement* placement : placements)
     for (const RedZone& zone : placement->zones) zones.push_back(&zone);
-  if (zones.size() + 1 > most_counters) return refused("the plan has too many buffers");
-  KW_TRY_VOID(clear_counters(zones.size() + 1));
+  if (zones.size() + 2 > most_counters) return refused("the plan has too many buffers");
+  KW_TRY_VOID(clear_counters(zones.size() + 2));
+  KW_TRY_VOID(enqueue_forgetting(module, zones.size() + 1));
   KW_TRY_VOID(enqueue_checksum(inputs.base, inputs.bytes, 0));
   for (std::size_t i = 0; i < zones.size(); ++i) KW_TRY_VOID(enqueue_zone_check(*zones[i], i + 1));
-  KW_TRY(const auto values, read_counters(zones.size() + 1));
+  KW_TRY(const auto values, read_counters(zones.size() + 2));
   MemoryState state;
+  state.state_left = values[zones.size() + 1] != 0;
   state.inputs_changed = values[0] != inputs.checksum;
   for (std::size_t i = 0; i < zones.size() && state.overrun_buffer < 0; ++i)
     if (values[i + 1] != 0) state.overrun_buffer = std::max<std::int64_t>(zones[i]->buffer, 0);
@@ -401,8 +479,9 @@ Result<RunReply> DeviceSession::run(const RunRequest& request) {
   KW_TRY(const Inputs* inputs, inputs_at(request.inputs));
   if (!is_consistent(request.plan, module->kernels.size())) return refused("the plan is not consistent");
   const std::uint64_t shift = request.placement_seed % 512 * tensor_alignment;
-  KW_TRY_VOID(grow_arena(placement_bytes(request.plan, shift)));
-  KW_TRY(const Placement placement, place(request.plan, inputs->tensors, inputs->tensor_bytes, 0, shift));
+  const std::uint64_t region = placement_bytes(request.plan, shift);
+  KW_TRY_VOID(grow_arena(region));
+  KW_TRY(const Placement placement, place(request.plan, inputs->tensors, inputs->tensor_bytes, 0, region, shift));
   KW_TRY_VOID(poison(placement));
   RunReply reply;
   KW_CUDA(cuEventRecord(before_, stream_));
@@ -412,7 +491,7 @@ Result<RunReply> DeviceSession::run(const RunRequest& request) {
   float ms = 0;
   KW_CUDA(cuEventElapsedTime(&ms, before_, after_));
   reply.time_us = 1000.0 * ms;
-  KW_TRY(reply.memory, memory_state({&placement}, *inputs));
+  KW_TRY(reply.memory, memory_state({&placement}, *inputs, *module));
   KW_TRY(reply.outputs, read_outputs(request.plan, placement, request.samples));
   // What this kernel left must be of no use to the next.
   KW_TRY_VOID(poison(placement));
@@ -424,8 +503,9 @@ Result<CounterReport> DeviceSession::profile(const RunRequest& request) {
   KW_TRY(const Inputs* inputs, inputs_at(request.inputs));
   if (!is_consistent(request.plan, module->kernels.size())) return refused("the plan is not consistent");
   const std::uint64_t shift = request.placement_seed % 512 * tensor_alignment;
-  KW_TRY_VOID(grow_arena(placement_bytes(request.plan, shift)));
-  KW_TRY(const Placement placement, place(request.plan, inputs->tensors, inputs->tensor_bytes, 0, shift));
+  const std::uint64_t region = placement_bytes(request.plan, shift);
+  KW_TRY_VOID(grow_arena(region));
+  KW_TRY(const Placement placement, place(request.plan, inputs->tensors, inputs->tensor_bytes, 0, region, shift));
   if (profiler_ == nullptr) {
     outcome_ = GpuOutcome::refused;  // what CUPTI does not like leaves the context as it is
     KW_TRY(profiler_, CuptiProfiler::create(context_));

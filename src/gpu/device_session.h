@@ -39,9 +39,15 @@ class DeviceSession {
  private:
   friend class DeviceTimer;
 
+  struct Variable {
+    CUdeviceptr address = 0;
+    std::uint64_t bytes = 0;
+  };
   struct Module {
     CUmodule module = nullptr;
     std::vector<CUfunction> kernels;
+    std::vector<Variable> variables;
+    CUdeviceptr initial = 0;  // what they held when the module was loaded, one after the other
   };
   struct Inputs {
     CUdeviceptr base = 0;
@@ -73,11 +79,17 @@ class DeviceSession {
   Result<const Inputs*> inputs_at(std::uint64_t id);
   Result<void> grow_arena(std::uint64_t bytes);
   static std::uint64_t placement_bytes(const GpuPlan& plan, std::uint64_t shift);
-  // From `offset` of the arena on; `tensors` are the addresses of the inputs.
+  // In a region of the arena; `tensors` are the addresses of the inputs. All of the region that is no buffer is red
+  // zone.
   Result<Placement> place(const GpuPlan& plan, const std::vector<CUdeviceptr>& tensors,
-                          const std::vector<std::uint64_t>& tensor_bytes, std::uint64_t offset, std::uint64_t shift);
+                          const std::vector<std::uint64_t>& tensor_bytes, std::uint64_t offset,
+                          std::uint64_t region_bytes, std::uint64_t shift);
   Result<void> poison(const Placement& placement);
   Result<void> enqueue(const Module& module, const GpuPlan& plan, const Placement& placement);
+  // Between two runs: nothing of the first may be of use to the second. Counts changed words of variables.
+  Result<void> enqueue_forgetting(const Module& module, std::size_t counter);
+  Result<void> draw_input(const InputLayout& layout, const char* table, CUdeviceptr to);
+  Result<void> find_variables(const std::string& image, Module& module);
   Result<void> enqueue_launch(const Module& module, const GpuLaunch& launch, const Placement& placement);
   Result<void> enqueue_helper(std::size_t kernel, unsigned blocks, unsigned threads, void** arguments);
   // Adds to a counter of the session; see read_counters.
@@ -85,7 +97,8 @@ class DeviceSession {
   Result<void> enqueue_zone_check(const RedZone& zone, std::size_t counter);
   Result<void> clear_counters(std::size_t count);
   Result<std::vector<std::uint64_t>> read_counters(std::size_t count);
-  Result<MemoryState> memory_state(const std::vector<const Placement*>& placements, const Inputs& inputs);
+  Result<MemoryState> memory_state(const std::vector<const Placement*>& placements, const Inputs& inputs,
+                                   const Module& module);
   Result<std::vector<std::string>> read_outputs(const GpuPlan& plan, const Placement& placement,
                                                 const std::vector<OutputSample>& samples);
   Result<std::string> read_output(CUdeviceptr address, std::uint64_t bytes, const OutputSample& sample);
@@ -101,6 +114,8 @@ class DeviceSession {
   std::map<std::uint64_t, Module> modules_;
   std::map<std::uint64_t, Inputs> inputs_;
   CUdeviceptr counters_ = 0;
+  std::uint64_t noise_ = 0;  // seed of the next spoiling
+  int shared_bytes_ = 0;     // that a block can ask for
   CUdeviceptr arena_ = 0;
   std::uint64_t arena_bytes_ = 0;
   CUdeviceptr gather_ = 0;  // offsets and gathered bytes

@@ -18,6 +18,8 @@ constexpr double graph_us = 400;       // of one replay
 constexpr int least_repeats = 4, most_repeats = 16;
 constexpr double long_plan_us = 10'000;  // fewer rounds will do
 constexpr int least_rounds_long = 3;
+constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 20;
+constexpr std::size_t state_counter = 4000;  // of the session's, apart from those that are read
 constexpr int spin_rounds = 20'000;
 constexpr int most_spins = 400;
 constexpr double settled = 0.01;  // relative, of successive spins
@@ -41,8 +43,8 @@ class DeviceTimer {
   ~DeviceTimer() {
     if (session_.outcome_ == GpuOutcome::fault) return;
     for (Subject& subject : subjects_)
-      if (subject.graph != nullptr) cuda_.cuGraphExecDestroy(subject.graph);
-    if (flush_graph_ != nullptr) cuda_.cuGraphExecDestroy(flush_graph_);
+      for (const CUgraphExec graph : {subject.graph, subject.without})
+        if (graph != nullptr) cuda_.cuGraphExecDestroy(graph);
   }
 
   Result<TimeReply> run() {
@@ -65,8 +67,10 @@ class DeviceTimer {
     const DeviceSession::Module* module = nullptr;
     std::vector<DeviceSession::Placement> places;  // of each set of inputs
     double about_us = 0;
-    CUgraphExec graph = nullptr;  // when it is timed many at a time
-    std::vector<double> raw_us;   // one for each round, flushes included where it is a graph
+    CUgraphExec graph = nullptr;    // when it is timed many at a time ...
+    CUgraphExec without = nullptr;  // ... and the same without the plan
+    std::vector<double> raw_us;     // one for each round, flushes included where it is a graph
+    std::vector<double> without_us;
   };
 
   Result<void> add_subject(const TimedPlan& plan) {
@@ -83,10 +87,11 @@ class DeviceTimer {
   Result<void> lay_out() {
     flush_bytes_ = std::max<std::uint64_t>(session_.facts_.l2_bytes * 2, 1u << 20);
     sets_ = std::clamp(request_.input_sets, 1, 16);
+    shift_range_ = std::clamp(session_.facts_.l2_bytes / 32, least_shift_range, most_shift_range);
     const auto total = [&] {
-      std::uint64_t bytes = flush_bytes_ + static_cast<std::uint64_t>(sets_) * (inputs_->bytes + (1u << 20));
+      std::uint64_t bytes = flush_bytes_ + static_cast<std::uint64_t>(sets_) * (inputs_->bytes + shift_range_);
       for (const Subject& subject : subjects_)
-        bytes += static_cast<std::uint64_t>(sets_) * (session_.placement_bytes(subject.plan->plan, 0) + (1u << 20));
+        bytes += static_cast<std::uint64_t>(sets_) * session_.placement_bytes(subject.plan->plan, shift_range_);
       return bytes;
     };
     while (sets_ > 1 && total() > session_.facts_.memory_bytes / 8) --sets_;
@@ -94,11 +99,14 @@ class DeviceTimer {
     std::uint64_t offset = flush_bytes_;
     for (int set = 0; set < sets_; ++set) {
       Copy copy;
-      copy.base = session_.arena_ + offset + shift();
-      offset += inputs_->bytes + (1u << 20);
-      KW_CUDA(cuMemcpyDtoDAsync_v2(copy.base, inputs_->base, inputs_->bytes, session_.stream_));
+      copy.region = session_.arena_ + offset;
+      copy.region_bytes = inputs_->bytes + shift_range_;
+      offset += copy.region_bytes;
+      const CUdeviceptr base = copy.region + shift();
+      KW_CUDA(cuMemsetD32Async(copy.region, poison_word, copy.region_bytes / 4, session_.stream_));
+      KW_CUDA(cuMemcpyDtoDAsync_v2(base, inputs_->base, inputs_->bytes, session_.stream_));
       for (std::size_t i = 0; i < inputs_->tensors.size(); ++i) {
-        const CUdeviceptr place = copy.base + (inputs_->tensors[i] - inputs_->base);
+        const CUdeviceptr place = base + (inputs_->tensors[i] - inputs_->base);
         copy.tensors.push_back(place);
         if (set > 0) KW_TRY_VOID(rotate(inputs_->tensors[i], place, inputs_->tensor_bytes[i], set));
       }
@@ -106,22 +114,30 @@ class DeviceTimer {
     }
     for (Subject& subject : subjects_) {
       for (int set = 0; set < sets_; ++set) {
-        const std::uint64_t moved = shift();
+        const std::uint64_t region = session_.placement_bytes(subject.plan->plan, shift_range_);
         const auto& tensors = copies_[static_cast<std::size_t>(set)].tensors;
-        KW_TRY(auto place, session_.place(subject.plan->plan, tensors, inputs_->tensor_bytes, offset, moved));
+        KW_TRY(auto place, session_.place(subject.plan->plan, tensors, inputs_->tensor_bytes, offset, region, shift()));
         KW_TRY_VOID(session_.poison(place));
-        offset += place.bytes + (1u << 20);
+        offset += region;
         subject.places.push_back(std::move(place));
       }
     }
-    KW_TRY_VOID(session_.clear_counters(copies_.size()));
-    for (std::size_t i = 0; i < copies_.size(); ++i)
-      KW_TRY_VOID(session_.enqueue_checksum(copies_[i].base, inputs_->bytes, i));
-    KW_TRY(checksums_, session_.read_counters(copies_.size()));
+    KW_TRY(checksums_, sums_of_copies());
     return {};
   }
 
-  std::uint64_t shift() { return static_cast<std::uint64_t>(random_.integer(0, 4095)) * tensor_alignment; }
+  Result<std::vector<std::uint64_t>> sums_of_copies() {
+    KW_TRY_VOID(session_.clear_counters(copies_.size()));
+    for (std::size_t i = 0; i < copies_.size(); ++i)
+      KW_TRY_VOID(session_.enqueue_checksum(copies_[i].region, copies_[i].region_bytes, i));
+    return session_.read_counters(copies_.size());
+  }
+
+  std::uint64_t shift() {
+    return static_cast<std::uint64_t>(
+               random_.integer(0, static_cast<std::int64_t>(shift_range_ / tensor_alignment) - 1)) *
+           tensor_alignment;
+  }
 
   // Other contents with the same distribution: the values moved along by a number of elements (of 8 bytes, so that no
   // element is cut).
@@ -165,13 +181,10 @@ class DeviceTimer {
     return 1000.0 * ms;
   }
 
-  Result<void> poison_outputs(const Subject& subject, std::size_t set) {
-    const GpuPlan& plan = subject.plan->plan;
-    for (std::size_t i = 0; i < plan.buffers.size(); ++i)
-      if (plan.buffers[i].kind == Buffer::Kind::output)
-        KW_CUDA(cuMemsetD32Async(subject.places[set].addresses[i], poison_word, (plan.buffers[i].bytes + 3) / 4,
-                                 session_.stream_));
-    return {};
+  // Nothing of an earlier run is left: not in outputs and scratch, not in shared memory, not in variables.
+  Result<void> forget(const Subject& subject, std::size_t set) {
+    KW_TRY_VOID(session_.poison(subject.places[set]));
+    return session_.enqueue_forgetting(*subject.module, state_counter);
   }
 
   Result<void> flush() {
@@ -184,7 +197,7 @@ class DeviceTimer {
   }
 
   Result<double> timed_alone(const Subject& subject, std::size_t set) {
-    KW_TRY_VOID(poison_outputs(subject, set));
+    KW_TRY_VOID(forget(subject, set));
     KW_TRY_VOID(flush());
     return timed([&] { return enqueue(subject, set); });
   }
@@ -226,21 +239,19 @@ class DeviceTimer {
       if (subject.about_us < graph_below_us) longest = std::max(longest, subject.about_us);
     if (longest == 0) return {};
     repeats_ = std::clamp(static_cast<int>(graph_us / (longest + flush_us_)), least_repeats, most_repeats);
-    const Subject* any = nullptr;
     for (Subject& subject : subjects_) {
       if (subject.about_us >= graph_below_us) continue;
-      any = &subject;
       KW_TRY(subject.graph, graph_of([&] { return repeat(subject, true); }));
+      KW_TRY(subject.without, graph_of([&] { return repeat(subject, false); }));
+      for (const CUgraphExec graph : {subject.graph, subject.without}) KW_CUDA(cuGraphLaunch(graph, session_.stream_));
     }
-    KW_TRY(flush_graph_, graph_of([&] { return repeat(*any, false); }));
-    for (const CUgraphExec graph : {any->graph, flush_graph_}) KW_CUDA(cuGraphLaunch(graph, session_.stream_));
     return session_.synchronize();
   }
 
   Result<void> repeat(const Subject& subject, bool with_plan) {
     for (int i = 0; i < repeats_; ++i) {
       const auto set = static_cast<std::size_t>(i % sets_);
-      KW_TRY_VOID(poison_outputs(subject, set));
+      KW_TRY_VOID(forget(subject, set));
       KW_TRY_VOID(flush());
       if (with_plan) KW_TRY_VOID(enqueue(subject, set));
     }
@@ -258,24 +269,20 @@ class DeviceTimer {
                            })->about_us;
     const int least =
         longest > long_plan_us ? std::min(least_rounds_long, request_.least_rounds) : request_.least_rounds;
-    const std::size_t parts = subjects_.size() + (flush_graph_ != nullptr ? 1 : 0);
     for (int round = 0; round < request_.most_rounds; ++round) {
       // Which comes first must not matter.
-      const auto first = static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(parts) - 1));
-      for (std::size_t i = 0; i < parts; ++i) {
-        const std::size_t part = (first + i) % parts;
-        if (part == subjects_.size()) {
-          KW_TRY(const double us, timed([&] { return launch(flush_graph_); }));
-          flush_graph_us_.push_back(us);
-          continue;
-        }
-        Subject& subject = subjects_[part];
-        if (subject.graph != nullptr) {
-          KW_TRY(const double us, timed([&] { return launch(subject.graph); }));
-          subject.raw_us.push_back(us);
-        } else {
+      const auto first = static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(subjects_.size()) - 1));
+      for (std::size_t i = 0; i < subjects_.size(); ++i) {
+        Subject& subject = subjects_[(first + i) % subjects_.size()];
+        if (subject.graph == nullptr) {
           KW_TRY(const double us, timed_alone(subject, static_cast<std::size_t>(round % sets_)));
           subject.raw_us.push_back(us);
+          continue;
+        }
+        const bool plan_first = random_.integer(0, 1) == 0;
+        for (const bool with_plan : {plan_first, !plan_first}) {
+          KW_TRY(const double us, timed([&] { return launch(with_plan ? subject.graph : subject.without); }));
+          (with_plan ? subject.raw_us : subject.without_us).push_back(us);
         }
       }
       if (round + 1 < least) continue;
@@ -286,7 +293,7 @@ class DeviceTimer {
 
   std::vector<double> times_of(const Subject& subject) const {
     if (subject.graph == nullptr) return subject.raw_us;
-    const double flushes = median(flush_graph_us_);
+    const double flushes = median(subject.without_us);
     std::vector<double> times;
     for (const double us : subject.raw_us) times.push_back(std::max((us - flushes) / repeats_, 1e-3));
     return times;
@@ -319,11 +326,8 @@ class DeviceTimer {
     std::vector<const DeviceSession::Placement*> places;
     for (const Subject& subject : subjects_)
       for (const auto& place : subject.places) places.push_back(&place);
-    KW_TRY(reply.memory, session_.memory_state(places, *inputs_));
-    KW_TRY_VOID(session_.clear_counters(copies_.size()));
-    for (std::size_t i = 0; i < copies_.size(); ++i)
-      KW_TRY_VOID(session_.enqueue_checksum(copies_[i].base, inputs_->bytes, i));
-    KW_TRY(const auto sums, session_.read_counters(copies_.size()));
+    KW_TRY(reply.memory, session_.memory_state(places, *inputs_, *subjects_[0].module));
+    KW_TRY(const auto sums, sums_of_copies());
     reply.memory.inputs_changed = reply.memory.inputs_changed || sums != checksums_;
     for (std::size_t number = 0; number < subjects_.size(); ++number) {
       const Subject& subject = subjects_[number];
@@ -338,7 +342,8 @@ class DeviceTimer {
   }
 
   struct Copy {
-    CUdeviceptr base = 0;
+    CUdeviceptr region = 0;
+    std::uint64_t region_bytes = 0;
     std::vector<CUdeviceptr> tensors;
   };
 
@@ -351,11 +356,10 @@ class DeviceTimer {
   std::vector<Copy> copies_;       // of the inputs
   std::vector<std::uint64_t> checksums_;
   std::uint64_t flush_bytes_ = 0;
+  std::uint64_t shift_range_ = 0;  // bytes by which places are moved at most
   double flush_us_ = 0;
   int sets_ = 1;
   int repeats_ = 1;
-  CUgraphExec flush_graph_ = nullptr;
-  std::vector<double> flush_graph_us_;
 };
 
 Result<TimeReply> DeviceSession::time(const TimeRequest& request) {

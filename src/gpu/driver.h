@@ -30,6 +30,7 @@ namespace kw {
   X(cuModuleLoadData)              \
   X(cuModuleUnload)                \
   X(cuModuleGetFunction)           \
+  X(cuModuleGetGlobal_v2)          \
   X(cuFuncSetAttribute)            \
   X(cuFuncLoad)                    \
   X(cuMemAlloc_v2)                 \

@@ -36,6 +36,7 @@ class Writer : public ByteWriter {
   void memory(const MemoryState& state) {
     number(state.inputs_changed ? 1 : 0);
     number(static_cast<std::uint64_t>(state.overrun_buffer));
+    number(state.state_left ? 1 : 0);
   }
 };
 
@@ -80,6 +81,7 @@ class Reader : public ByteReader {
     MemoryState state;
     state.inputs_changed = number() != 0;
     state.overrun_buffer = static_cast<std::int64_t>(number());
+    state.state_left = number() != 0;
     return state;
   }
 };
@@ -139,7 +141,19 @@ Result<ModuleRequest> decode_module_request(std::string_view bytes) {
 std::string encode(const InputsRequest& request) {
   Writer writer;
   writer.number(request.id);
-  writer.numbers(request.tensor_bytes);
+  writer.number(request.tensors.size());
+  for (const InputLayout& tensor : request.tensors) {
+    writer.number(tensor.bytes);
+    writer.number(tensor.file_bytes);
+    writer.number(tensor.recipe ? 1 : 0);
+    if (!tensor.recipe) continue;
+    const DrawRecipe& recipe = *tensor.recipe;
+    for (const std::uint64_t value : {static_cast<std::uint64_t>(recipe.kind), recipe.element_bytes,
+                                      recipe.table_elements, recipe.key, std::uint64_t{recipe.has_range}})
+      writer.number(value);
+    writer.real(recipe.low);
+    writer.real(recipe.high);
+  }
   return writer.take();
 }
 
@@ -147,7 +161,24 @@ Result<InputsRequest> decode_inputs_request(std::string_view bytes) {
   Reader reader(bytes);
   InputsRequest request;
   request.id = reader.number();
-  request.tensor_bytes = reader.numbers();
+  const std::uint64_t tensors = reader.count(list_limit);
+  for (std::uint64_t i = 0; i < tensors && !reader.failed(); ++i) {
+    InputLayout tensor;
+    tensor.bytes = reader.number();
+    tensor.file_bytes = reader.number();
+    if (reader.number() != 0) {
+      DrawRecipe recipe;
+      recipe.kind = static_cast<DrawRecipe::Kind>(reader.count(2));
+      recipe.element_bytes = reader.count(8);
+      recipe.table_elements = reader.number();
+      recipe.key = reader.number();
+      recipe.has_range = reader.number() != 0;
+      recipe.low = reader.real();
+      recipe.high = reader.real();
+      tensor.recipe = recipe;
+    }
+    request.tensors.push_back(tensor);
+  }
   return finished(reader, std::move(request), "the list of inputs");
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/drawn_inputs.h"
 #include "gpu/gpu_plan.h"
 
 namespace kw {
@@ -57,10 +58,16 @@ struct ModuleRequest {
   std::vector<std::string> kernels;
 };
 
+struct InputLayout {
+  std::uint64_t bytes = 0;
+  std::uint64_t file_bytes = 0;      // in the file: all of it, or the recipe's table
+  std::optional<DrawRecipe> recipe;  // it is drawn on the device
+};
+
 // Tensors one after the other in the file that comes along, each at a multiple of 256 bytes.
 struct InputsRequest {
   std::uint64_t id = 0;
-  std::vector<std::uint64_t> tensor_bytes;
+  std::vector<InputLayout> tensors;
 };
 inline constexpr std::uint64_t tensor_alignment = 256;
 
@@ -83,6 +90,7 @@ struct RunRequest {
 struct MemoryState {
   bool inputs_changed = false;
   std::int64_t overrun_buffer = -1;  // words beside this buffer of the plan were overwritten
+  bool state_left = false;           // variables of the module were left changed; they are noise now
 };
 
 struct RunReply {

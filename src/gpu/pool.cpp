@@ -66,13 +66,15 @@ void GpuPool::keep_ready() {
   ready_.clear();
 }
 
-Result<GpuPool::Lease> GpuPool::borrow(Wanted wanted) {
+Result<GpuPool::Lease> GpuPool::borrow(Wanted wanted, std::uint64_t inputs) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (ending_ || (alive_ == 0 && failures_ >= most_failures))
       return Error{"no GPU worker can be started: " + last_failure_, "", {}};
     if (lent_ < options_.workers && !ready_.empty()) {
-      auto chosen = ready_.begin();
+      auto chosen =
+          std::find_if(ready_.begin(), ready_.end(), [&](const auto& each) { return each->has_inputs(inputs); });
+      if (chosen == ready_.end()) chosen = ready_.begin();
       if (wanted == Wanted::fresh)
         chosen = std::find_if(ready_.begin(), ready_.end(), [](const auto& each) { return each->is_fresh(); });
       if (chosen != ready_.end()) {

@@ -54,8 +54,8 @@ class GpuPool {
     any,
     fresh,  // one that no kernel has run in, so that nothing can be the fault of an earlier one
   };
-  // Waits for a worker. An error when none can be started any more.
-  Result<Lease> borrow(Wanted wanted = Wanted::any);
+  // Waits for a worker, if possible one that has these inputs. An error when none can be started any more.
+  Result<Lease> borrow(Wanted wanted = Wanted::any, std::uint64_t inputs = 0);
 
   const GpuFacts& facts() const { return facts_; }
   GpuTurns& turns() { return *turns_; }

@@ -39,18 +39,19 @@ std::vector<std::string> worker_environment() {
   return environment;
 }
 
-Result<void> fill(int file, const std::vector<std::string_view>& tensors, std::uint64_t bytes) {
-  if (::ftruncate(file, static_cast<off_t>(bytes)) != 0)
-    return Error{std::string("no memory for inputs: ") + std::strerror(errno), "", {}};
+Result<void> fill(int file, const std::vector<InputPack::Tensor>& tensors) {
+  const auto no_memory = [] { return Error{std::string("no memory for inputs: ") + std::strerror(errno), "", {}}; };
   off_t at = 0;
-  for (const std::string_view tensor : tensors) {
-    for (std::size_t done = 0; done < tensor.size();) {
-      const ssize_t wrote = ::pwrite(file, tensor.data() + done, tensor.size() - done, at + static_cast<off_t>(done));
-      if (wrote <= 0) return Error{std::string("no memory for inputs: ") + std::strerror(errno), "", {}};
+  for (const InputPack::Tensor& tensor : tensors) {
+    const std::string_view bytes = tensor.contents;
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t wrote = ::pwrite(file, bytes.data() + done, bytes.size() - done, at + static_cast<off_t>(done));
+      if (wrote <= 0) return no_memory();
       done += static_cast<std::size_t>(wrote);
     }
-    at += static_cast<off_t>(rounded_up(tensor.size()));
+    at += static_cast<off_t>(rounded_up(bytes.size()));
   }
+  if (::ftruncate(file, at) != 0) return no_memory();
   return {};
 }
 
@@ -78,17 +79,17 @@ GpuAnswer<T> decoded(const GpuAnswer<std::string>& answer, const Decode& decode)
 
 }  // namespace
 
-Result<std::shared_ptr<const InputPack>> InputPack::make(const std::vector<std::string_view>& tensors) {
+Result<std::shared_ptr<const InputPack>> InputPack::make(const std::vector<Tensor>& tensors) {
   static std::atomic<std::uint64_t> next_id{1};
   std::shared_ptr<InputPack> pack(new InputPack());
   pack->id_ = next_id++;
   pack->file_ = ::memfd_create("inputs", MFD_CLOEXEC);
   if (pack->file_ < 0) return Error{std::string("no memory for inputs: ") + std::strerror(errno), "", {}};
-  for (const std::string_view tensor : tensors) {
-    pack->tensor_bytes_.push_back(tensor.size());
-    pack->bytes_ += rounded_up(tensor.size());
+  for (const Tensor& tensor : tensors) {
+    pack->tensors_.push_back({tensor.bytes, tensor.contents.size(), tensor.recipe});
+    pack->bytes_ += rounded_up(tensor.bytes);
   }
-  KW_TRY_VOID(fill(pack->file_, tensors, pack->bytes_));
+  KW_TRY_VOID(fill(pack->file_, tensors));
   return std::shared_ptr<const InputPack>(std::move(pack));
 }
 
@@ -214,6 +215,10 @@ void GpuWorker::forget_module(std::uint64_t id) {
   ask(GpuCommand::load_module, encode(ModuleRequest{id, "", {}}), std::chrono::seconds(5));
 }
 
+bool GpuWorker::has_inputs(std::uint64_t id) const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& each) { return each.first == id; });
+}
+
 GpuAnswer<Nothing> GpuWorker::load_inputs(const InputPack& pack, Milliseconds limit) {
   const auto known =
       std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& each) { return each.first == pack.id(); });
@@ -228,7 +233,7 @@ GpuAnswer<Nothing> GpuWorker::load_inputs(const InputPack& pack, Milliseconds li
     ask(GpuCommand::forget_inputs, encode(InputsRequest{id, {}}), std::chrono::seconds(5));
   };
   while (!inputs_.empty() && resident_bytes_ + pack.bytes() > resident_limit_) forget_last();
-  const std::string body = encode(InputsRequest{pack.id(), pack.tensor_bytes()});
+  const std::string body = encode(InputsRequest{pack.id(), pack.tensors()});
   auto answer = ask(GpuCommand::load_inputs, body, limit, pack.file());
   while (answer.end == GpuEnd::no_memory && !inputs_.empty()) {
     forget_last();

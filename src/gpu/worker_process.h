@@ -19,23 +19,28 @@ namespace kw {
 // Inputs of one case in a file of memory, which any worker can be given.
 class InputPack {
  public:
+  struct Tensor {
+    std::string_view contents;         // all of it, or the recipe's table
+    std::uint64_t bytes = 0;           // of all of it
+    std::optional<DrawRecipe> recipe;  // to be drawn on the device
+  };
   // Tensors as they will lie on the device, in the plan's order.
-  static Result<std::shared_ptr<const InputPack>> make(const std::vector<std::string_view>& tensors);
+  static Result<std::shared_ptr<const InputPack>> make(const std::vector<Tensor>& tensors);
   ~InputPack();
   InputPack(const InputPack&) = delete;
   InputPack& operator=(const InputPack&) = delete;
 
   std::uint64_t id() const { return id_; }
   int file() const { return file_; }
-  std::uint64_t bytes() const { return bytes_; }
-  const std::vector<std::uint64_t>& tensor_bytes() const { return tensor_bytes_; }
+  std::uint64_t bytes() const { return bytes_; }  // on the device
+  const std::vector<InputLayout>& tensors() const { return tensors_; }
 
  private:
   InputPack() = default;
   std::uint64_t id_ = 0;
   int file_ = -1;
   std::uint64_t bytes_ = 0;
-  std::vector<std::uint64_t> tensor_bytes_;
+  std::vector<InputLayout> tensors_;
 };
 
 enum class GpuEnd {
@@ -76,6 +81,7 @@ class GpuWorker {
   pid_t pid() const { return pid_; }
   bool is_usable() const { return usable_; }
   bool is_fresh() const { return !used_; }
+  bool has_inputs(std::uint64_t id) const;
   void retire() { give_up(); }  // when it may have been harmed
 
   // Loaded unless it is there already, beside others that were used not long ago.

@@ -49,9 +49,26 @@ Result<void> GpuBackend::compile_helpers() {
   return {};
 }
 
-void GpuBackend::judge(const GpuSubject& subject, GpuTask& data, Verdict& verdict) {
+// What a task needs once, before a worker is asked for: nobody else shall wait for it.
+Result<void> GpuBackend::prepare(GpuSubject& subject, GpuTask& data) {
+  if (!subject.full_size) return {};
+  for (std::size_t i = 0; i < subject.task.sizes_train.size(); ++i) {
+    KW_TRY(auto full, data.full_size(i, pool_->turns()));
+    subject.full.push_back(std::move(full));
+  }
+  if (subject.want_time) subject.naive = data.naive(service_, architecture_, use_ptx_);
+  return {};
+}
+
+void GpuBackend::judge(GpuSubject subject, GpuTask& data, Verdict& verdict) {
+  if (const auto ready = prepare(subject, data); !ready.ok()) {
+    verdict.status = VerdictStatus::internal_error;
+    verdict.summary = to_string(ready.error());
+    return;
+  }
+  const std::uint64_t inputs = subject.full.empty() ? 0 : subject.full.front()->inputs->id();
   const auto attempt = [&](GpuPool::Wanted wanted, Verdict& result) -> Result<bool> {
-    KW_TRY(auto lease, pool_->borrow(wanted));
+    KW_TRY(auto lease, pool_->borrow(wanted, inputs));
     const bool fresh = lease->is_fresh();
     result = GpuTrial(*this, subject, data, lease).run(verdict);
     return fresh;

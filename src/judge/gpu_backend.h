@@ -33,6 +33,9 @@ struct GpuSubject {
   bool want_time = true;
   bool want_counters = false;
   bool full_size = true;  // false: for debugging tools, under which a full size takes minutes
+  // Made by the backend.
+  std::vector<std::shared_ptr<const FullSizeCase>> full = {};
+  std::shared_ptr<const NaiveOnGpu> naive = nullptr;
 };
 
 class GpuBackend {
@@ -47,12 +50,13 @@ class GpuBackend {
 
   // Adds to a verdict whose status is `correct` so far. A bad result counts only when it comes from a worker that no
   // other kernel has used.
-  void judge(const GpuSubject& subject, GpuTask& data, Verdict& verdict);
+  void judge(GpuSubject subject, GpuTask& data, Verdict& verdict);
 
  private:
   friend class GpuTrial;
   GpuBackend(CompileService& service, const GpuBackendOptions& options) : service_(service), options_(options) {}
   Result<void> compile_helpers();
+  Result<void> prepare(GpuSubject& subject, GpuTask& data);
 
   CompileService& service_;
   GpuBackendOptions options_;

@@ -154,12 +154,27 @@ TEST_F(GpuBackendTest, EndlessKernelsAreStoppedSlow) {
   EXPECT_EQ(judge(kernel_with("  if (i < n) y[i] = 2.0f * x[i];\n")).status, VerdictStatus::correct);
 }
 
-TEST_F(GpuBackendTest, WorkThatIsSkippedAfterTheCheckIsFound) {
-  // Right for the first launches, later it leaves the work undone: at the latest the timed runs show it.
+TEST_F(GpuBackendTest, ResultsThatDependOnEarlierLaunchesAreRejected) {
   const Verdict verdict =
       judge(kernel_with("  int before = calls;\n  if (i == 0) atomicAdd(&calls, 1);\n"
                         "  if (i < n && before < 40) y[i] = 2.0f * x[i];\n"));
-  EXPECT_EQ(verdict.status, VerdictStatus::wrong) << describe(verdict);
+  EXPECT_EQ(verdict.status, VerdictStatus::rejected) << describe(verdict);
+  EXPECT_EQ(verdict.findings.at(0).kind, "keeps_state");
+}
+
+TEST_F(GpuBackendTest, StateThatOnlyLargeSizesKeepIsFoundToo) {
+  const Verdict verdict =
+      judge(kernel_with("  int before = calls;\n  if (i == 0 && n > 4000) calls = before + 1;\n"
+                        "  if (i < n && (n < 4000 || before < 3)) y[i] = 2.0f * x[i];\n"));
+  EXPECT_EQ(verdict.status, VerdictStatus::rejected) << describe(verdict);
+}
+
+TEST_F(GpuBackendTest, VariablesThatAreWrittenBeforeTheyAreReadMayStayChanged) {
+  const Verdict verdict =
+      judge(kernel_with("  if (threadIdx.x == 0 && blockIdx.x == 0) calls = n;\n"
+                        "  if (i < n) y[i] = 2.0f * x[i];\n"));
+  EXPECT_EQ(verdict.status, VerdictStatus::correct) << describe(verdict);
+  EXPECT_NE(std::find(verdict.flags.begin(), verdict.flags.end(), "leaves_state"), verdict.flags.end());
 }
 
 TEST_F(GpuBackendTest, ManyThreadsShareFewWorkersAndNobodyIsBlamedForAnotherSlow) {
@@ -236,21 +251,21 @@ sizes:
   double sum = 0, squares = 0;
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) {
-    const double x = element_at(Dtype::float32, made[0].bytes, i);
+    const double x = element_at(Dtype::float32, made[0].tensor.bytes, i);
     sum += x;
     squares += x * x;
     values.push_back(static_cast<float>(x));
-    const double u = element_at(Dtype::float32, made[1].bytes, i);
+    const double u = element_at(Dtype::float32, made[1].tensor.bytes, i);
     ASSERT_TRUE(u >= 0.25 && u <= 0.75);
-    const double k = element_at(Dtype::int32, made[2].bytes, i);
+    const double k = element_at(Dtype::int32, made[2].tensor.bytes, i);
     ASSERT_TRUE(k >= 0 && k < static_cast<double>(count));
   }
   EXPECT_NEAR(sum / count, 0, 0.01);
   EXPECT_NEAR(squares / count, 1, 0.02);
   std::sort(values.begin(), values.end());
   EXPECT_GT(std::unique(values.begin(), values.end()) - values.begin(), count * 98 / 100);
-  EXPECT_EQ(made[3].bytes, make_inputs(task, {{"n", 5000}}, 7).value()[3].bytes);
-  EXPECT_NE(made[0].bytes, make_large_inputs(task, {{"n", count}}, 6, 7).value()[0].bytes);
+  EXPECT_EQ(made[3].tensor.bytes, make_inputs(task, {{"n", 5000}}, 7).value()[3].bytes);
+  EXPECT_NE(made[0].tensor.bytes, make_large_inputs(task, {{"n", count}}, 6, 7).value()[0].tensor.bytes);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ constexpr milliseconds start_limit{3000};
 constexpr milliseconds profile_limit{20000};
 // Of the device's peak: what is faster than this with every byte from memory has not moved the bytes.
 constexpr double believable = 0.93;
+constexpr double slow_ms = 400;   // from here on one round has to do
 constexpr double budget_ms = 60;  // for a size, beyond the least number of rounds
 
 }  // namespace
@@ -49,42 +50,45 @@ bool GpuTrial::measure() {
 }
 
 bool GpuTrial::measure_size(std::size_t train_size) {
-  const auto full = data_.full_size(train_size);
-  if (!full.ok()) return stop(VerdictStatus::internal_error, "no_reference", to_string(full.error()));
-  const std::string where = to_string((*full)->sizes);
-  const auto naive = data_.naive(backend_.service_, backend_.architecture_, backend_.use_ptx_);
+  const auto& full = subject_.full.at(train_size);
+  const std::string where = to_string(full->sizes);
+  const auto& naive = subject_.naive;
   auto plan = gpu_plan(plan_of_size(train_size), kernel_.kernels);
   if (!plan.ok()) return stop(VerdictStatus::fault, "out_of_bounds", plan.error().message);
   TimeRequest request;
-  request.inputs = (*full)->inputs->id();
+  request.inputs = full->inputs->id();
   request.seed = next_seed();
   request.candidate = {kernel_.id, std::move(plan).value()};
-  request.samples = (*full)->samples;
+  request.samples = full->samples;
   request.budget_ms = budget_ms;
   GpuAnswer<TimeReply> answer;
   {
+    stage("between");
     const AloneTurn turn(backend_.pool_->turns());
-    if (!accept(worker_.load_inputs(*(*full)->inputs, load_limit), "load")) return false;
+    stage("wait to be alone");
+    if (!accept(worker_.load_inputs(*full->inputs, load_limit), "load")) return false;
     if (naive != nullptr && naive->plans[train_size]) {
       if (!accept(worker_.load_module(naive->kernel.module(), load_limit), "load")) return false;
       request.baseline = TimedPlan{naive->kernel.id, *naive->plans[train_size]};
     }
     const double about_ms = about_us_.at(train_size) / 1000;
+    if (about_ms > slow_ms) request.least_rounds = request.most_rounds = 1;
     answer = worker_.time(request, start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)));
+    stage("alone on the GPU");
   }
   if (!accept(answer, where) || !accept(answer.value.memory, plan_of_size(train_size), where)) return false;
   if (answer.value.candidate_us.empty())
     return stop(VerdictStatus::internal_error, "worker_lost", "the worker measured nothing");
-  if (!check_timed_outputs(**full, answer.value)) return false;
+  if (!check_timed_outputs(*full, answer.value)) return false;
 
-  SizedTime time = sized_time((*full)->sizes, answer.value);
-  time.pytorch_us = (*full)->pytorch_us;
+  SizedTime time = sized_time(full->sizes, answer.value);
+  time.pytorch_us = full->pytorch_us;
   if (backend_.rates_.to_device_gb_per_s > 0 && backend_.rates_.to_host_gb_per_s > 0)
-    time.transfer_us = static_cast<double>((*full)->input_bytes) / backend_.rates_.to_device_gb_per_s / 1000 +
-                       static_cast<double>((*full)->output_bytes) / backend_.rates_.to_host_gb_per_s / 1000;
+    time.transfer_us = static_cast<double>(full->input_bytes) / backend_.rates_.to_device_gb_per_s / 1000 +
+                       static_cast<double>(full->output_bytes) / backend_.rates_.to_host_gb_per_s / 1000;
   if (subject_.dram_gb_per_s > 0) {
-    const double bytes = static_cast<double>((*full)->output_bytes) +
-                         std::min(subject_.loaded_share, 1.0) * static_cast<double>((*full)->input_bytes);
+    const double bytes = static_cast<double>(full->output_bytes) +
+                         std::min(subject_.loaded_share, 1.0) * static_cast<double>(full->input_bytes);
     // What fits into the L2 may stay there.
     const double beyond_cache = bytes - static_cast<double>(backend_.facts().l2_bytes);
     if (beyond_cache > 0 && time.time_us < believable * least_time_us(beyond_cache, subject_.dram_gb_per_s))
@@ -96,16 +100,16 @@ bool GpuTrial::measure_size(std::size_t train_size) {
 
 // Counters of the hardware at the first train size. A kernel that is right stays right without them.
 void GpuTrial::profile() {
-  const auto full = data_.full_size(0);
+  const auto& full = subject_.full.at(0);
   auto plan = gpu_plan(plan_of_size(0), kernel_.kernels);
-  if (!full.ok() || !plan.ok()) return;
+  if (!plan.ok()) return;
   RunRequest request;
   request.slot = kernel_.id;
-  request.inputs = (*full)->inputs->id();
+  request.inputs = full->inputs->id();
   request.plan = std::move(plan).value();
   request.placement_seed = next_seed();
   const AloneTurn turn(backend_.pool_->turns());
-  if (!worker_.load_inputs(*(*full)->inputs, load_limit).done()) return;
+  if (!worker_.load_inputs(*full->inputs, load_limit).done()) return;
   const auto report = worker_.profile(request, profile_limit);
   if (!report.done()) {
     VerdictFinding finding;

@@ -18,10 +18,10 @@ constexpr std::int64_t chunk_elements = 64;
 constexpr std::int64_t chunks = 2048;
 constexpr double pytorch_budget_ms = 60;
 
-std::vector<std::string_view> tensors_of(const std::vector<InputTensor>& inputs) {
-  std::vector<std::string_view> tensors;
+std::vector<InputPack::Tensor> tensors_of(const std::vector<InputTensor>& inputs) {
+  std::vector<InputPack::Tensor> tensors;
   for (const InputTensor& input : inputs)
-    if (!input.shape.empty()) tensors.push_back(input.bytes);
+    if (!input.shape.empty()) tensors.push_back({input.bytes, input.bytes.size(), std::nullopt});
   return tensors;
 }
 
@@ -71,11 +71,11 @@ Result<std::shared_ptr<const InputPack>> GpuTask::pack_of(int set, const Case& o
   return pack;
 }
 
-Result<std::shared_ptr<const FullSizeCase>> GpuTask::full_size(std::size_t train_size) {
+Result<std::shared_ptr<const FullSizeCase>> GpuTask::full_size(std::size_t train_size, GpuTurns& turns) {
   std::lock_guard lock(full_mutex_);
   const auto known = full_.find(train_size);
   if (known != full_.end()) return known->second;
-  auto made = make_full_size(train_size);
+  auto made = make_full_size(train_size, turns);
   Result<std::shared_ptr<const FullSizeCase>> kept =
       made.ok()
           ? Result<std::shared_ptr<const FullSizeCase>>(std::make_shared<const FullSizeCase>(std::move(made).value()))
@@ -83,13 +83,19 @@ Result<std::shared_ptr<const FullSizeCase>> GpuTask::full_size(std::size_t train
   return full_.emplace(train_size, std::move(kept)).first->second;
 }
 
-Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size) {
+Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size, GpuTurns& turns) {
   FullSizeCase one;
   one.sizes = task_.sizes_train.at(train_size);
   const std::string hex = Sha256().add(secret_).add(task_.name).add("full size").add(to_string(one.sizes)).hex();
   one.seed = std::stoull(hex.substr(0, 12), nullptr, 16);
-  KW_TRY(const auto inputs, make_large_inputs(task_, one.sizes, one.seed, full_size_seed));
-  KW_TRY(one.inputs, InputPack::make(tensors_of(inputs)));
+  KW_TRY(auto large, make_large_inputs(task_, one.sizes, one.seed, full_size_seed));
+  std::vector<InputPack::Tensor> packed;
+  for (const LargeInput& input : large)
+    if (!input.tensor.shape.empty())
+      packed.push_back({input.recipe ? input.table : input.tensor.bytes, input.tensor.bytes.size(), input.recipe});
+  KW_TRY(one.inputs, InputPack::make(packed));
+  std::vector<InputTensor> inputs;
+  for (LargeInput& input : large) inputs.push_back(std::move(input.tensor));
   one.input_bytes = one.inputs->bytes();
   for (const TensorSpec& output : task_.outputs) {
     KW_TRY(const std::int64_t elements, output.elements_at(one.sizes));
@@ -98,6 +104,11 @@ Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size) {
     one.samples.push_back(choose_sample(elements, width, one.seed ^ one.samples.size()));
     one.places.push_back(places_of(one.samples.back(), elements, width));
   }
+  KW_TRY_VOID(answer(inputs, turns, one));
+  return one;
+}
+
+Result<void> GpuTask::answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one) {
   KW_TRY(const auto reference, make_reference(task_));
   const Device device = gpu_available().ok() ? Device::gpu : Device::cpu;
   const auto answers = [&](const PreparedInputs& from, Precision precision) -> Result<std::vector<OutputTensor>> {
@@ -106,28 +117,31 @@ Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size) {
     for (SampledOutput& output : sampled) picked.push_back(std::move(output.elements));
     return picked;
   };
-  KW_TRY(const auto prepared, reference->prepare(inputs, device));
-  KW_TRY(one.truth, answers(*prepared, Precision::truth));
-  KW_TRY(const auto own, answers(*prepared, Precision::task_dtype));
-  std::vector<OutputTensor> coarse;
+  const std::vector<InputTensor> coarser = coarse_inputs(inputs);
+  std::unique_ptr<PreparedInputs> prepared;
+  std::vector<OutputTensor> own, coarse;
   {
-    KW_TRY(const auto coarse_prepared, reference->prepare(coarse_inputs(inputs), device));
+    const SharedTurn turn(turns);
+    KW_TRY(prepared, reference->prepare(inputs, device));
+    KW_TRY(one.truth, answers(*prepared, Precision::truth));
+    KW_TRY(own, answers(*prepared, Precision::task_dtype));
+    KW_TRY(const auto coarse_prepared, reference->prepare(coarser, device));
     KW_TRY(coarse, answers(*coarse_prepared, Precision::truth));
   }
   for (std::size_t i = 0; i < one.truth.size(); ++i)
     one.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
                                          : derive_bound(one.truth[i], own[i], coarse[i]));
-  if (want_pytorch_ && device == Device::gpu) {
-    TimingOptions timing;
-    timing.budget_ms = pytorch_budget_ms;
-    const auto times = reference->time_us(*prepared, one.sizes, timing);
-    if (times.ok()) {
-      one.pytorch_us = median(times->trials_us);
-    } else {
-      log_event(spdlog::level::warn, "pytorch_not_timed", {{"task", task_.name}, {"reason", times.error().message}});
-    }
+  if (!want_pytorch_ || device != Device::gpu) return {};
+  TimingOptions timing;
+  timing.budget_ms = pytorch_budget_ms;
+  const AloneTurn turn(turns);
+  const auto times = reference->time_us(*prepared, one.sizes, timing);
+  if (times.ok()) {
+    one.pytorch_us = median(times->trials_us);
+  } else {
+    log_event(spdlog::level::warn, "pytorch_not_timed", {{"task", task_.name}, {"reason", times.error().message}});
   }
-  return one;
+  return {};
 }
 
 std::shared_ptr<const NaiveOnGpu> GpuTask::naive(CompileService& service, Architecture architecture, bool use_ptx) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/turns.h"
 #include "gpu/worker_process.h"
 #include "judge/case_book.h"
 #include "judge/kernel_build.h"
@@ -52,12 +53,14 @@ class GpuTask {
 
   // Made at first use, from any thread.
   Result<std::shared_ptr<const InputPack>> pack_of(int set, const Case& one);
-  Result<std::shared_ptr<const FullSizeCase>> full_size(std::size_t train_size);
+  // PyTorch runs on the GPU too, so this waits for its turns: never call it during one.
+  Result<std::shared_ptr<const FullSizeCase>> full_size(std::size_t train_size, GpuTurns& turns);
   // Null when the task has no naive kernel or it does not compile.
   std::shared_ptr<const NaiveOnGpu> naive(CompileService& service, Architecture architecture, bool use_ptx);
 
  private:
-  Result<FullSizeCase> make_full_size(std::size_t train_size);
+  Result<FullSizeCase> make_full_size(std::size_t train_size, GpuTurns& turns);
+  Result<void> answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one);
 
   Task task_;
   std::string secret_;

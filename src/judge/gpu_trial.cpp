@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 // A right kernel takes microseconds for a small case and at most a few dozen milliseconds for a full size.
 constexpr milliseconds case_limit{2000};
-constexpr milliseconds full_size_limit{4000};
+constexpr milliseconds full_size_limit{15000};
 constexpr milliseconds load_limit{20000};
 
 // What a fault is called where the emulator finds it.
@@ -36,6 +36,13 @@ bool is_poison(std::string_view bytes, std::int64_t element, std::size_t width) 
 }
 
 }  // namespace
+
+void GpuTrial::stage(const char* name) {
+  const auto now = std::chrono::steady_clock::now();
+  const double ms = std::chrono::duration<double, std::milli>(now - stage_start_).count();
+  verdict_.stages_ms.emplace_back(name, ms);
+  stage_start_ = now;
+}
 
 bool GpuTrial::stop(VerdictStatus status, std::string kind, std::string message, std::string advice) {
   verdict_.status = status;
@@ -139,16 +146,37 @@ bool GpuTrial::run_case(const Case& one, bool again) {
   request.inputs = (*pack)->id();
   request.plan = std::move(translated).value();
   request.placement_seed = next_seed();
+  const bool state = state_left_;
   const auto ran = worker_.run(request, case_limit);
   if (!accept(ran, where) || !accept(ran.value.memory, plan, where)) return false;
+  state_left_ = state_left_ || ran.value.memory.state_left;
   if (ran.value.outputs.size() != subject_.task.outputs.size())
     return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
-  if (!again) return compare_all(one, ran.value.outputs);
+  if (!again) return compare_all(one, ran.value.outputs) || (state && blame_kept_state(one));
   const std::size_t cases = verdict_.cases.size();
   const bool right = compare_all(one, ran.value.outputs);
   verdict_.cases.resize(cases);
   if (!right) verdict_.flags.push_back("changes_its_mind");
   return right;
+}
+
+bool GpuTrial::blame_kept_state(const Case& one) {
+  // As new, in a module that was just loaded, is it right?
+  Verdict before = verdict_;
+  worker_.forget_module(kernel_.id);
+  state_left_ = false;
+  const bool right = load() && run_case(one, false);
+  if (!right) {
+    verdict_ = std::move(before);
+    return false;
+  }
+  verdict_ = std::move(before);
+  verdict_.findings.pop_back();
+  verdict_.flags.push_back("keeps_state");
+  return stop(VerdictStatus::rejected, "keeps_state",
+              fmt::format("the result at {} depends on what an earlier launch left in a __device__ variable",
+                          to_string(one.sizes)),
+              "A result must depend on the inputs alone; keep intermediate values in scratch memory.");
 }
 
 bool GpuTrial::run_cases() {
@@ -193,25 +221,25 @@ bool GpuTrial::compare_sample(const FullSizeCase& full, const std::vector<std::s
 }
 
 bool GpuTrial::run_full_size(std::size_t train_size) {
-  const auto full = data_.full_size(train_size);
-  if (!full.ok()) return stop(VerdictStatus::internal_error, "no_reference", to_string(full.error()));
-  const std::string where = to_string((*full)->sizes);
+  const auto& full = subject_.full.at(train_size);
+  const std::string where = to_string(full->sizes);
   const LaunchPlan& plan = plan_of_size(train_size);
   auto translated = gpu_plan(plan, kernel_.kernels);
   if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
-  if (!accept(worker_.load_inputs(*(*full)->inputs, load_limit), "load")) return false;
+  if (!accept(worker_.load_inputs(*full->inputs, load_limit), "load")) return false;
   RunRequest request;
   request.slot = kernel_.id;
-  request.inputs = (*full)->inputs->id();
+  request.inputs = full->inputs->id();
   request.plan = std::move(translated).value();
   request.placement_seed = next_seed();
-  request.samples = (*full)->samples;
+  request.samples = full->samples;
   const auto ran = worker_.run(request, full_size_limit);
   if (!accept(ran, where) || !accept(ran.value.memory, plan, where)) return false;
+  state_left_ = state_left_ || ran.value.memory.state_left;
   if (ran.value.outputs.size() != subject_.task.outputs.size())
     return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
   about_us_.push_back(ran.value.time_us);
-  return compare_sample(**full, ran.value.outputs, 0, (*full)->truth, 1, "");
+  return compare_sample(*full, ran.value.outputs, 0, full->truth, 1, "");
 }
 
 Verdict GpuTrial::run(Verdict verdict) {
@@ -220,9 +248,25 @@ Verdict GpuTrial::run(Verdict verdict) {
   const std::size_t train_sizes = subject_.task.sizes_train.size();
   const auto checked = [&] {
     const SharedTurn turn(backend_.pool_->turns());
-    if (!load() || !run_cases()) return false;
+    stage("wait for the GPU");
+    if (!load()) return false;
+    stage("load the module");
+    if (!run_cases()) return false;
+    stage("GPU, small cases");
     for (std::size_t i = 0; subject_.full_size && i < train_sizes; ++i)
       if (!run_full_size(i)) return false;
+    // Once more where it has left something behind: now that is noise.
+    for (std::size_t i = 0; subject_.full_size && state_left_ && i < train_sizes; ++i) {
+      if (run_full_size(i)) continue;
+      if (verdict_.status != VerdictStatus::wrong) return false;
+      verdict_.findings.pop_back();
+      verdict_.flags.push_back("keeps_state");
+      return stop(VerdictStatus::rejected, "keeps_state",
+                  "the result at full size depends on what an earlier launch left in a __device__ variable",
+                  "A result must depend on the inputs alone; keep intermediate values in scratch memory.");
+    }
+    stage("GPU, full size");
+    if (state_left_) verdict_.flags.push_back("leaves_state");
     return run_again();
   };
   const bool right = checked();
@@ -230,7 +274,9 @@ Verdict GpuTrial::run(Verdict verdict) {
   if (!subject_.full_size) verdict_.flags.push_back("small_only");
   if (right && subject_.want_time && subject_.full_size && measure()) {
     const SharedTurn turn(backend_.pool_->turns());
+    stage("GPU, measure");
     run_again();
+    stage("GPU, check again");
   }
   if (verdict_.status == VerdictStatus::correct && subject_.want_counters && !verdict_.times.empty()) profile();
   if (worker_.is_usable()) worker_.forget_module(kernel_.id);

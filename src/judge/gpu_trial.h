@@ -14,10 +14,14 @@ class GpuTrial {
   Verdict run(Verdict verdict);
 
  private:
+  // Ends a stage of the verdict's costs.
+  void stage(const char* name);
   bool load();
   bool run_cases();
   bool run_case(const Case& one, bool again);
   bool run_again();
+  // Whether a result is wrong only because of what an earlier launch left in the module's variables.
+  bool blame_kept_state(const Case& one);
   bool run_full_size(std::size_t train_size);
   bool measure();
   bool measure_size(std::size_t train_size);
@@ -47,8 +51,10 @@ class GpuTrial {
   GpuWorker& worker_;
   GpuKernel kernel_;
   std::uint64_t placements_ = 0;
+  bool state_left_ = false;       // by a run before this one
   std::vector<double> about_us_;  // at each train size
   Verdict verdict_;
+  std::chrono::steady_clock::time_point stage_start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace kw
