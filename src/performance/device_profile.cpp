@@ -104,6 +104,7 @@ Result<DeviceProfile> parse_profile(const std::string& text, const std::string& 
   numbers.read("shared_latency_cycles", profile.shared_latency_cycles);
   numbers.read("l2_latency_cycles", profile.l2_latency_cycles);
   numbers.read("dram_latency_cycles", profile.dram_latency_cycles);
+  numbers.read("instruction_latency_factor", profile.instruction_latency_factor);
   numbers.read("barrier_cycles", profile.barrier_cycles);
   numbers.read("block_start_cycles", profile.block_start_cycles);
   numbers.read("warp_start_cycles", profile.warp_start_cycles);
@@ -112,7 +113,9 @@ Result<DeviceProfile> parse_profile(const std::string& text, const std::string& 
   numbers.read("launch_us", profile.launch_us);
   numbers.read("next_launch_us", profile.next_launch_us);
   numbers.read("transfer_us", profile.transfer_us);
+  numbers.read("allocation_us", profile.allocation_us, false);
   numbers.read("atomic_same_address_ns", profile.atomic_same_address_ns);
+  numbers.read("atomic_line_ns", profile.atomic_line_ns);
   numbers.read("atomic_sectors_per_ns", profile.atomic_sectors_per_ns);
   numbers.read("shared_atomic_cycles", profile.shared_atomic_cycles);
   numbers.read("shared_atomic_loop_cycles", profile.shared_atomic_loop_cycles);

@@ -54,6 +54,7 @@ struct DeviceProfile {
   double shared_latency_cycles = 0;
   double l2_latency_cycles = 0;
   double dram_latency_cycles = 0;
+  double instruction_latency_factor = 1;  // to the latencies of instructions.yaml
   double barrier_cycles = 0;
   double block_start_cycles = 0;  // from one block's end on an SM to the next one's first instruction, and its draining
   double warp_start_cycles = 0;   // added for each warp of a block
@@ -63,7 +64,9 @@ struct DeviceProfile {
   double launch_us = 0;                  // of the first kernel in the measured interval
   double next_launch_us = 0;             // of each one that follows in the stream
   double transfer_us = 0;                // of a memset or copy, besides its bandwidth
+  double allocation_us = 0;              // of cudaMallocAsync and the cudaFreeAsync that belongs to it
   double atomic_same_address_ns = 0;     // global: one update after the other
+  double atomic_line_ns = 0;             // global: one sector of a line after the other
   double atomic_sectors_per_ns = 0;      // global: of the whole device
   double shared_atomic_cycles = 0;       // native (integers), for each conflicting lane
   double shared_atomic_loop_cycles = 0;  // floats: a compare-and-swap loop

@@ -29,6 +29,6 @@ struct KernelTime {
   std::string limiter;
 };
 
-KernelTime kernel_time(const DeviceProfile& device, const KernelProfile& profile, ResidentData& resident);
+KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile, ResidentData& resident);
 
 }  // namespace kw

@@ -223,10 +223,9 @@ StaticCode read_code(const Program& program, const DeviceProfile& profile) {
       out.issue_slots = cost.issue_slots;
       out.latency_cycles = cost.latency_cycles;
       out.starts_region = leader[pc];
-      const double lanes = profile.lanes_per_cycle[static_cast<std::size_t>(cost.pipe)];
       const bool product = in.run == run_mma || in.run == run_wmma;
       const double work = product ? tensor_work(function.matrices[in.detail], profile) : warp_lanes;
-      out.pipe_cycles = cost.pipe_slots * work / lanes;
+      out.pipe_lanes = cost.pipe_slots * work;
       classify(out, in, function, form);
       add_registers(out, in, function, number);
       if (in.flow == Flow::branch && in.target <= pc) {

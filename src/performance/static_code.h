@@ -17,7 +17,7 @@ struct StaticInstruction {
   std::uint32_t origin = 0;
   Pipe pipe = Pipe::integer;
   double issue_slots = 1;
-  double pipe_cycles = 0;  // of a multiprocessor, for one warp
+  double pipe_lanes = 0;  // for one warp, in the unit of DeviceProfile::lanes_per_cycle
   double latency_cycles = 0;
   bool starts_region = false;  // ptxas reorders within basic blocks only
   bool barrier = false;

@@ -44,7 +44,7 @@ class WarpClock {
   }
 
   double access_latency(const TraceEntry& entry, const StaticInstruction& known) const {
-    double latency = known.latency_cycles;
+    double latency = known.latency_cycles * profile_->instruction_latency_factor;
     for (std::uint32_t i = 0; i < entry.accesses; ++i) {
       const TraceAccess& access = trace_->accesses[entry.access + i];
       double here = 0;
@@ -81,7 +81,8 @@ class WarpClock {
     if (known.copy_wait) issue = std::max(issue, copies_done(*known.instruction));
     slots_ += known.issue_slots;
     for (std::uint32_t i = 0; i < entry.accesses; ++i) trace_->accesses[entry.access + i].issued_at = issue;
-    const double latency = known.memory ? access_latency(entry, known) : known.latency_cycles;
+    const double latency =
+        known.memory ? access_latency(entry, known) : known.latency_cycles * profile_->instruction_latency_factor;
     const bool asynchronous = known.memory && known.instruction->flow == Flow::next && known.writes.empty();
     for (std::uint32_t target : known.writes) ready_[target] = issue + known.issue_slots + latency;
     if (asynchronous) open_copies_ = std::max(open_copies_, issue + latency);
