@@ -183,17 +183,23 @@ std::vector<std::string> profile_names(const fs::path& folder) {
   return names;
 }
 
+static Result<fs::path> profile_file(const std::string& name_or_path) {
+  if (name_or_path.find_first_of("/.") != std::string::npos) return fs::path(name_or_path);
+  KW_TRY(const fs::path folder, profiles_folder());
+  const fs::path file = folder / (name_or_path + ".yaml");
+  if (fs::exists(file)) return file;
+  std::string known;
+  for (const std::string& name : profile_names(folder)) known += (known.empty() ? "" : ", ") + name;
+  return Error{"there is no device profile '" + name_or_path + "'", "known: " + known, {}};
+}
+
+Result<std::string> read_profile_text(const std::string& name_or_path) {
+  KW_TRY(const fs::path file, profile_file(name_or_path));
+  return read_file(file, max_profile_bytes);
+}
+
 Result<DeviceProfile> load_profile(const std::string& name_or_path) {
-  fs::path file = name_or_path;
-  if (name_or_path.find_first_of("/.") == std::string::npos) {
-    KW_TRY(const fs::path folder, profiles_folder());
-    file = folder / (name_or_path + ".yaml");
-    if (!fs::exists(file)) {
-      std::string known;
-      for (const std::string& name : profile_names(folder)) known += (known.empty() ? "" : ", ") + name;
-      return Error{"there is no device profile '" + name_or_path + "'", "known: " + known, {}};
-    }
-  }
+  KW_TRY(const fs::path file, profile_file(name_or_path));
   const fs::path instructions = file.parent_path() / "instructions.yaml";
   KW_TRY(const std::string text, read_file(file, max_profile_bytes));
   KW_TRY(const std::string instruction_text, read_file(instructions, max_profile_bytes));

@@ -82,6 +82,8 @@ struct DeviceProfile {
 
 // "h200", or a path to a YAML file. instructions.yaml is read from the same folder.
 Result<DeviceProfile> load_profile(const std::string& name_or_path);
+// The text of that file.
+Result<std::string> read_profile_text(const std::string& name_or_path);
 // KERNELWRIGHT_PROFILES, or profiles/ beside or above the program.
 Result<std::filesystem::path> profiles_folder();
 std::vector<std::string> profile_names(const std::filesystem::path& folder);

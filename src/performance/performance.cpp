@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "performance/hot_lines.h"
-#include "performance/plan_time.h"
+#include "performance/plan_profile.h"
 
 namespace kw {
 namespace {
@@ -81,7 +81,8 @@ KernelEstimate describe(const KernelProfile& profile, const KernelTime& time, co
 Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, const EstimateOptions& options) {
   PlanTime result;
   TimeEstimate& estimate = result.estimate;
-  KW_TRY(const PlanProfile counted, profile_plan(profile, plan, options));
+  KW_TRY(const PlanProfile profiled, profile_plan(profile, plan, options));
+  const PlanCounts& counted = profiled.counts;
   const std::vector<StepTime> times = step_times(profile, counted);
   std::map<std::string, double> limited_us;
   double overhead_us = 0, dram_bytes = 0, doubt = 0;
@@ -98,7 +99,7 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
       continue;
     }
     const auto number = static_cast<std::size_t>(step.kernel);
-    const KernelProfile& counts = counted.kernels[number];
+    const KernelProfile& counts = profiled.kernels[number];
     const KernelTime& time = times[i].kernel;
     const bool new_kernel = number == estimate.kernels.size();
     if (new_kernel) {

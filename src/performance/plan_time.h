@@ -9,21 +9,19 @@
 namespace kw {
 
 struct PlanStep {
-  int kernel = -1;  // index into PlanProfile::kernels; -1: a transfer
+  int kernel = -1;  // index into PlanCounts::kernels; -1: a transfer
   ProfiledTransfer transfer;
   std::size_t launch = 0;  // index into PreparedPlan::steps
 };
 
-struct PlanProfile {
-  std::vector<KernelProfile> kernels;  // launches that are equal share one
+struct PlanCounts {
+  std::vector<KernelCounts> kernels;  // launches that are equal share one
   std::vector<PlanStep> steps;
   int allocations = 0;
-
-  // Leaves only counts, which need neither the module nor much memory.
-  void keep_counts();
 };
 
-Result<PlanProfile> profile_plan(const DeviceProfile& device, PreparedPlan& plan, const EstimateOptions& options);
+// Runs the emulator.
+Result<PlanCounts> count_plan(const DeviceProfile& device, PreparedPlan& plan, const EstimateOptions& options);
 
 struct StepTime {
   double overhead_us = 0;  // of the launch
@@ -31,8 +29,8 @@ struct StepTime {
   KernelTime kernel;       // of launches
 };
 
-std::vector<StepTime> step_times(const DeviceProfile& device, const PlanProfile& plan);
+std::vector<StepTime> step_times(const DeviceProfile& device, const PlanCounts& plan);
 // Steps and allocations together.
-double plan_us(const DeviceProfile& device, const PlanProfile& plan);
+double plan_us(const DeviceProfile& device, const PlanCounts& plan);
 
 }  // namespace kw
