@@ -64,7 +64,7 @@ struct DeviceProfile {
   double launch_us = 0;                  // of the first kernel in the measured interval
   double next_launch_us = 0;             // of each one that follows in the stream
   double transfer_us = 0;                // of a memset or copy, besides its bandwidth
-  double allocation_us = 0;              // of cudaMallocAsync and the cudaFreeAsync that belongs to it
+  double allocation_us = 0;              // of a plan that calls cudaMallocAsync: the pool grows once
   double atomic_same_address_ns = 0;     // global: one update after the other
   double atomic_line_ns = 0;             // global: one sector of a line after the other
   double atomic_sectors_per_ns = 0;      // global: of the whole device

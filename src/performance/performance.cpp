@@ -91,7 +91,7 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
     limited_us[what] += us;
     add_terms(estimate.terms, {{what, us}});
   };
-  if (counted.allocations > 0) add_other("allocations", counted.allocations * profile.allocation_us);
+  if (counted.allocations > 0) add_other("allocations", profile.allocation_us);
   for (std::size_t i = 0; i < counted.steps.size(); ++i) {
     const PlanStep& step = counted.steps[i];
     if (step.kernel < 0) {

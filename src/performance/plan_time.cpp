@@ -28,7 +28,7 @@ std::vector<StepTime> step_times(const DeviceProfile& device, const PlanCounts& 
 }
 
 double plan_us(const DeviceProfile& device, const PlanCounts& plan) {
-  double us = plan.allocations * device.allocation_us;
+  double us = plan.allocations > 0 ? device.allocation_us : 0;
   for (const StepTime& time : step_times(device, plan)) us += time.us;
   return us;
 }

@@ -174,6 +174,36 @@ void classify(StaticInstruction& out, const Instruction& in, const FunctionCode&
   out.float_atomic = atomic && is_float(form);
 }
 
+// Correctly rounded division and roots test for rare operands and call a subroutine for them.
+bool ends_in_call(std::string_view form) {
+  const bool rounded = has_word(form, "rn") || form.ends_with("64");
+  return rounded && (form.starts_with("div.") || form.starts_with("rcp.") || form.starts_with("sqrt.") ||
+                     form.starts_with("rem."));
+}
+
+// Whether ptxas unrolls a loop: one basic block, not too long, counted in steps that are known. (Seen in the machine
+// code of the suite's 196 kernels; all that fit were unrolled unless the source said not to.)
+bool is_unrolled(const FunctionCode& function, const std::vector<bool>& leader, const Loop& loop, std::uint32_t first,
+                 std::uint32_t branch) {
+  constexpr std::uint32_t most_instructions = 39;
+  if (!loop.condition || branch - first > most_instructions) return false;
+  for (std::uint32_t pc = first + 1; pc <= branch; ++pc)
+    if (leader[pc]) return false;
+  if (std::count(function.not_unrolled.begin(), function.not_unrolled.end(), first) != 0) return false;
+  auto constant = [&](Slot slot) {
+    return std::any_of(function.constants.begin(), function.constants.end(),
+                       [&](const ConstantSlot& each) { return each.slot == slot; });
+  };
+  for (std::uint32_t pc = first; pc < branch; ++pc) {
+    const Instruction& in = function.code[pc];
+    const bool counter = in.destination != no_slot &&
+                         (in.destination == loop.condition->a || in.destination == loop.condition->b) &&
+                         in.predicate_out == no_predicate;
+    if (counter && !constant(in.source[0]) && !constant(in.source[1])) return false;
+  }
+  return true;
+}
+
 // Comparisons belong to the innermost loop around them.
 void add_watched_compares(StaticCode& code) {
   for (std::uint32_t number = 0; number < code.instructions.size(); ++number) {
@@ -207,6 +237,7 @@ StaticCode read_code(const Program& program, const DeviceProfile& profile) {
       const Instruction& in = function.code[pc];
       if (in.flow != Flow::next && in.flow != Flow::warp_sync) leader[pc + 1] = true;
       if (in.flow == Flow::branch && in.target < leader.size()) leader[in.target] = true;
+      if (ends_in_call(program.origins[in.origin].form)) leader[pc + 1] = true;
     }
     for (const auto& table : function.branch_tables)
       for (std::uint32_t target : table)
@@ -234,6 +265,10 @@ StaticCode read_code(const Program& program, const DeviceProfile& profile) {
         loop.branch = base + pc;
         loop.condition = condition_of(program, function, in.target, pc);
         loop.integers = counted_registers(program, function, in.target, pc);
+        if (is_unrolled(function, leader, loop, in.target, pc)) {
+          out.unrolled_loop = true;
+          (in.target == pc ? out : code.instructions[base + in.target]).unrolled_loop = true;
+        }
         out.loop = static_cast<std::int32_t>(code.loops.size());
         code.loops.push_back(std::move(loop));
       }

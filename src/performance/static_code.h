@@ -28,6 +28,7 @@ struct StaticInstruction {
   bool copy_commit = false;
   bool copy_wait = false;
   bool float_atomic = false;
+  bool unrolled_loop = false;        // the first or last of a loop that ptxas unrolls
   std::int32_t loop = -1;            // a back edge: index into StaticCode::loops
   std::int32_t compare = -1;         // one that is watched: index into StaticCode::compares
   std::vector<std::uint32_t> reads;  // registers and predicates, numbered over all functions

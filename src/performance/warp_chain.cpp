@@ -6,6 +6,8 @@
 namespace kw {
 namespace {
 
+constexpr int unrolled_iterations = 4;  // by ptxas, on top of what the front end has unrolled
+
 class WarpClock {
  public:
   WarpClock(const StaticCode& code, const DeviceProfile& profile, const ChainLatencies& latencies, BlockTrace& trace,
@@ -73,7 +75,12 @@ class WarpClock {
 
   void step(const TraceEntry& entry) {
     const StaticInstruction& known = code_->instructions[entry.instruction];
-    if (known.starts_region || entry.weight != weight_) close_region();
+    // Iterations that ptxas puts together are one basic block.
+    if (known.unrolled_loop && known.loop < 0)
+      iteration_ = after_unrolled_branch_ ? (iteration_ + 1) % unrolled_iterations : 0;
+    const bool goes_on = known.unrolled_loop && known.loop < 0 && iteration_ != 0;
+    if ((known.starts_region && !goes_on) || entry.weight != weight_) close_region();
+    after_unrolled_branch_ = known.unrolled_loop && known.loop >= 0;
     weight_ = entry.weight;
     double issue = region_start_ + slots_;
     for (std::uint32_t source : known.reads) issue = std::max(issue, ready_[source]);
@@ -92,7 +99,8 @@ class WarpClock {
     }
     if (known.store) last_store_ = issue;
     region_end_ = std::max(region_end_, issue + known.issue_slots);
-    if (known.instruction->flow == Flow::branch && entry.lanes != 0) region_end_ += profile_->branch_cycles;
+    const bool removed = after_unrolled_branch_ && iteration_ + 1 < unrolled_iterations;
+    if (known.instruction->flow == Flow::branch && entry.lanes != 0 && !removed) region_end_ += profile_->branch_cycles;
     if (known.barrier) at_barrier_ = true;
   }
 
@@ -119,6 +127,8 @@ class WarpClock {
   double weighted_ = 0;
   float weight_ = 1;
   bool at_barrier_ = false;
+  int iteration_ = 0;  // of those that are unrolled together
+  bool after_unrolled_branch_ = false;
 };
 
 }  // namespace
