@@ -25,7 +25,7 @@ constexpr FittedConstant constants[] = {
     {"l2_gb_per_s", constant<&DeviceProfile::l2_gb_per_s>, 0.4, 2},
     {"l2_bytes_per_cycle_and_sm", constant<&DeviceProfile::l2_bytes_per_cycle_and_sm>, 0.3, 1.5},
     {"l1_sectors_per_cycle", constant<&DeviceProfile::l1_sectors_per_cycle>, 0.3, 1.5},
-    {"l1_lines_per_cycle", constant<&DeviceProfile::l1_lines_per_cycle>, 0.3, 2},
+    {"l1_lines_per_cycle", constant<&DeviceProfile::l1_lines_per_cycle>, 0.3, 4},
     {"store_lines_per_cycle", constant<&DeviceProfile::store_lines_per_cycle>, 0.2, 3},
     {"shared_wavefronts_per_cycle", constant<&DeviceProfile::shared_wavefronts_per_cycle>, 0.3, 1.3},
     {"issue_per_cycle", constant<&DeviceProfile::issue_per_cycle>, 0.4, 1.3},

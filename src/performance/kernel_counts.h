@@ -43,6 +43,7 @@ struct RequestShape {
   bool store = false;
   std::uint16_t sectors = 0;
   std::uint16_t lines = 0;
+  std::uint16_t bank_passes = 0;
   auto operator<=>(const RequestShape&) const = default;
 };
 

@@ -27,8 +27,11 @@ struct BlockCounts {
 };
 
 double l1_cycles_of(const DeviceProfile& device, const RequestShape& shape) {
-  const double lines_per_cycle = shape.store ? device.store_lines_per_cycle : device.l1_lines_per_cycle;
-  return std::max(shape.sectors / device.l1_sectors_per_cycle, shape.lines / lines_per_cycle);
+  // Stores go on to the L2 a line at a time; loads look up tags and then read the banks.
+  if (shape.store)
+    return std::max(shape.sectors / device.l1_sectors_per_cycle, shape.lines / device.store_lines_per_cycle);
+  return std::max({shape.sectors / device.l1_sectors_per_cycle, shape.lines / device.l1_lines_per_cycle,
+                   shape.bank_passes / device.shared_wavefronts_per_cycle});
 }
 
 // A line that atomics of the middle block ask for most, or an address; and whether other blocks do so too.
@@ -199,7 +202,7 @@ class Sampler {
     }
     if (access.sectors == 0) return;
     const bool store = access.kind == ObservedAccess::Kind::store || access.kind == ObservedAccess::Kind::matrix_store;
-    const RequestShape shape{store, access.sectors, access.lines};
+    const RequestShape shape{store, access.sectors, access.lines, access.bank_passes};
     sum.sectors += weight * access.sectors;
     sum.fewest_sectors += weight * access.fewest_sectors;
     sum.missed_sectors += weight * access.missed_sectors;

@@ -20,6 +20,7 @@ struct StaticInstruction {
   double pipe_lanes = 0;  // for one warp, in the unit of DeviceProfile::lanes_per_cycle
   double latency_cycles = 0;
   bool starts_region = false;  // ptxas reorders within basic blocks only
+  bool predicated = false;     // a branch that is none: what it skips gets a predicate
   bool barrier = false;
   bool memory = false;
   bool plain_load = false;
