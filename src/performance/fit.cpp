@@ -21,15 +21,16 @@ double& lanes(DeviceProfile& profile) {
 }
 
 constexpr FittedConstant constants[] = {
-    {"dram_gb_per_s", constant<&DeviceProfile::dram_gb_per_s>, 0.6, 1.1},
+    {"dram_gb_per_s", constant<&DeviceProfile::dram_gb_per_s>, 0.6, 1.12},
+    {"dram_ramp_us", constant<&DeviceProfile::dram_ramp_us>, 0.1, 8},
     {"l2_gb_per_s", constant<&DeviceProfile::l2_gb_per_s>, 0.4, 2},
     {"l2_bytes_per_cycle_and_sm", constant<&DeviceProfile::l2_bytes_per_cycle_and_sm>, 0.3, 1.5},
     {"l1_sectors_per_cycle", constant<&DeviceProfile::l1_sectors_per_cycle>, 0.3, 1.5},
     {"l1_lines_per_cycle", constant<&DeviceProfile::l1_lines_per_cycle>, 0.3, 4},
     {"store_lines_per_cycle", constant<&DeviceProfile::store_lines_per_cycle>, 0.2, 3},
     {"shared_wavefronts_per_cycle", constant<&DeviceProfile::shared_wavefronts_per_cycle>, 0.3, 1.3},
-    {"issue_per_cycle", constant<&DeviceProfile::issue_per_cycle>, 0.4, 1.3},
-    {"lanes_per_cycle.fp32", lanes<Pipe::fp32>, 0.4, 1.3},
+    {"issue_per_cycle", constant<&DeviceProfile::issue_per_cycle>, 0.4, 1.2},
+    {"lanes_per_cycle.fp32", lanes<Pipe::fp32>, 0.4, 1.2},
     {"lanes_per_cycle.integer", lanes<Pipe::integer>, 0.4, 2},
     {"lanes_per_cycle.special", lanes<Pipe::special>, 0.4, 2},
     {"lanes_per_cycle.convert", lanes<Pipe::convert>, 0.25, 2},
@@ -43,7 +44,7 @@ constexpr FittedConstant constants[] = {
     {"instruction_latency_factor", constant<&DeviceProfile::instruction_latency_factor>, 0.4, 2.5},
     {"barrier_cycles", constant<&DeviceProfile::barrier_cycles>, 0.3, 4},
     {"branch_cycles", constant<&DeviceProfile::branch_cycles>, 0.2, 4},
-    {"block_start_cycles", constant<&DeviceProfile::block_start_cycles>, 0.3, 3},
+    {"block_start_cycles", constant<&DeviceProfile::block_start_cycles>, 0.1, 3},
     {"warp_start_cycles", constant<&DeviceProfile::warp_start_cycles>, 0.2, 4},
     {"blocks_per_ns", constant<&DeviceProfile::blocks_per_ns>, 0.3, 3},
     {"launch_us", constant<&DeviceProfile::launch_us>, 0.1, 2},
@@ -151,11 +152,13 @@ Linearised linearise(const Problem& problem, const Vector& logs, const Vector& f
 
 std::span<const FittedConstant> fitted_constants() { return constants; }
 
-DeviceProfile fit(const DeviceProfile& start, const std::vector<const MeasuredPlan*>& plans,
+DeviceProfile fit(const DeviceProfile& start, const DeviceProfile& guess, const std::vector<const MeasuredPlan*>& plans,
                   const FitOptions& options) {
   const Problem problem{start, plans, options};
-  Vector logs(constant_count, 0.0);
-  Vector found = residuals(start, plans, options.noise);
+  Vector logs;
+  DeviceProfile from = start, to = guess;
+  for (const FittedConstant& each : constants) logs.push_back(std::log(each.of(to) / each.of(from)));
+  Vector found = residuals(guess, plans, options.noise);
   double cost = problem.cost(logs, found), damping = 1e-2;
   for (int iteration = 0; iteration < options.iterations && !interrupted(); ++iteration) {
     const Linearised linear = linearise(problem, logs, found);
@@ -198,7 +201,7 @@ std::vector<double> cross_validate(const DeviceProfile& start, const std::vector
         std::vector<const MeasuredPlan*> others;
         for (const MeasuredPlan& plan : plans)
           if (fold_of(plan.task, folds) != fold) others.push_back(&plan);
-        const DeviceProfile fitted = fit(start, others, options);
+        const DeviceProfile fitted = fit(start, start, others, options);
         for (std::size_t k = 0; k < plans.size(); ++k)
           if (fold_of(plans[k].task, folds) == fold) modelled[k] = plan_us(fitted, plans[k].counts);
       }

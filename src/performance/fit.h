@@ -40,7 +40,8 @@ struct FitOptions {
   double prior_deviation = 0.5;  // of log(constant / starting value)
 };
 
-DeviceProfile fit(const DeviceProfile& start, const std::vector<const MeasuredPlan*>& plans,
+// Begins at `guess`; the pull and the bounds are around `start`.
+DeviceProfile fit(const DeviceProfile& start, const DeviceProfile& guess, const std::vector<const MeasuredPlan*>& plans,
                   const FitOptions& options = {});
 
 // The fold of a task: all its kernels and sizes are held out together.
