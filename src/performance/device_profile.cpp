@@ -201,7 +201,11 @@ Result<std::string> read_profile_text(const std::string& name_or_path) {
 
 Result<DeviceProfile> load_profile(const std::string& name_or_path) {
   KW_TRY(const fs::path file, profile_file(name_or_path));
-  const fs::path instructions = file.parent_path() / "instructions.yaml";
+  fs::path instructions = file.parent_path() / "instructions.yaml";
+  if (!fs::exists(instructions)) {
+    KW_TRY(const fs::path folder, profiles_folder());
+    instructions = folder / "instructions.yaml";
+  }
   KW_TRY(const std::string text, read_file(file, max_profile_bytes));
   KW_TRY(const std::string instruction_text, read_file(instructions, max_profile_bytes));
   // yaml-cpp reports errors by throwing.

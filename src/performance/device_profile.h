@@ -81,7 +81,7 @@ struct DeviceProfile {
   const InstructionCost& cost_of(std::string_view form) const;
 };
 
-// "h200", or a path to a YAML file. instructions.yaml is read from the same folder.
+// "h200", or a path to a YAML file. instructions.yaml is read from the same folder, or from profiles/.
 Result<DeviceProfile> load_profile(const std::string& name_or_path);
 // The text of that file.
 Result<std::string> read_profile_text(const std::string& name_or_path);
