@@ -5,64 +5,24 @@ An oracle that shares nothing with the C++ program: the file is built by plain n
 Needs a GPU, nvcc, torch with CUDA and PyYAML. Prints one line a kernel, writes a Markdown table to the file given as argument, and all
 times as JSON lines beside it.
 """
-import ast
 import concurrent.futures
 import ctypes
 import json
 import math
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
 import torch
-import torch.nn.functional as F
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-TORCH_TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64,
-               "int32": torch.int32, "int64": torch.int64, "int8": torch.int8, "uint8": torch.uint8}
+from gpu_tasks import ROOT, TORCH_TYPES, call_arguments, evaluate, make_inputs, reference_function, size_names, time_us
+
 # Error allowed relative to |truth| + rms(truth): serial float sums over thousands of elements; for half types a rounding of an operand
 # (probabilities of an attention) and one of the output.
 ALLOWED = {"float32": 2e-5, "float16": 4e-3, "bfloat16": 1.6e-2, "float64": 1e-12}
-
-
-def names_of(text):
-    return re.findall(r"[A-Za-z_]\w*", str(text))
-
-
-def evaluate(text, sizes):
-    """A shape expression: whole-number division, so Python's // after parsing."""
-    tree = ast.parse(str(text), mode="eval")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            node.op = ast.FloorDiv()
-    return eval(compile(tree, "shape", "eval"), {}, dict(sizes))
-
-
-def size_names(task):
-    names = []
-    for spec in list(task["inputs"].values()) + list(task["outputs"].values()):
-        for entry in spec["shape"]:
-            names += [name for name in names_of(entry) if name not in names]
-    return names
-
-
-def make_input(spec, sizes, generator):
-    shape = [evaluate(entry, sizes) for entry in spec["shape"]]
-    dtype = TORCH_TYPES[spec["dtype"]]
-    values = spec.get("values", "normal" if dtype.is_floating_point else {"integers": [0, 9]})
-    if isinstance(values, dict) and "integers" in values:
-        low, high = (evaluate(bound, sizes) for bound in values["integers"])
-        made = torch.randint(low, high + 1, shape, generator=generator, device="cuda", dtype=torch.int64)
-    elif values == "normal":
-        made = torch.randn(shape, generator=generator, device="cuda", dtype=torch.float32)
-    else:
-        low, high = {"uniform": (0, 1), "positive": (0.1, 2)}.get(values) if isinstance(values, str) else values["uniform"]
-        made = low + (high - low) * torch.rand(shape, generator=generator, device="cuda", dtype=torch.float32)
-    return made.to(dtype)
 
 
 def build(kernel, folder):
@@ -82,20 +42,8 @@ def scalar_argument(tensor, dtype):
     return kind(value)
 
 
-FLUSH = None
-
-
-def flush_l2():
-    """Writes more than twice the L2, and is long enough for the host to queue the next launch meanwhile."""
-    global FLUSH
-    if FLUSH is None:
-        FLUSH = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
-    FLUSH.zero_()
-
-
 def run(task, launch, sizes, seed):
-    generator = torch.Generator(device="cuda").manual_seed(seed)
-    inputs = {name: make_input(spec, sizes, generator) for name, spec in task["inputs"].items()}
+    inputs = make_inputs(task, sizes, seed)
     outputs, arguments = {}, []
     for name, spec in task["inputs"].items():
         arguments.append(scalar_argument(inputs[name], spec["dtype"]) if not spec["shape"] else ctypes.c_void_p(inputs[name].data_ptr()))
@@ -108,19 +56,10 @@ def run(task, launch, sizes, seed):
     arguments += [ctypes.c_int(sizes[name]) for name in size_names(task)]
     arguments.append(ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
 
-    scope = {"torch": torch, "F": F, "math": math, "List": list}
-    exec(task["pytorch"], scope)
-    wanted = scope["reference"].__code__.co_varnames[:scope["reference"].__code__.co_argcount]
+    function, names = reference_function(task)
 
     def reference(wide):
-        chosen = []
-        for name in wanted:
-            if name in inputs:
-                tensor = inputs[name]
-                chosen.append(tensor.double() if wide and tensor.dtype.is_floating_point else tensor)
-            else:
-                chosen.append(sizes[name])
-        answer = scope["reference"](*chosen)
+        answer = function(*call_arguments(names, inputs, sizes, wide))
         return answer if isinstance(answer, tuple) else (answer,)
 
     torch.set_default_dtype(torch.float64)
@@ -142,15 +81,10 @@ def run(task, launch, sizes, seed):
         worst = max(worst, error if error == error else math.inf)
     unchanged = all(torch.equal(before[name], inputs[name]) for name in inputs)
 
-    def time_us(call):
-        times = []
-        for _ in range(9):
-            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            flush_l2(); start.record(); call(); end.record(); torch.cuda.synchronize()
-            times.append(start.elapsed_time(end) * 1000)
-        return sorted(times)[len(times) // 2]
+    def median_us(call):
+        return time_us(call, trials_min=9, trials_max=9)["us"]
 
-    return worst, unchanged, time_us(lambda: launch(*arguments)), time_us(lambda: reference(False))
+    return worst, unchanged, median_us(lambda: launch(*arguments)), median_us(lambda: reference(False))
 
 
 def main():

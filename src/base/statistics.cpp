@@ -1,6 +1,7 @@
 #include "base/statistics.h"
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
@@ -68,6 +69,18 @@ Interval student_interval(const std::vector<double>& samples, double confidence)
   const double factor = boost::math::quantile(boost::math::complement(distribution, (1 - confidence) / 2));
   const double half_width = factor * standard_deviation(samples) / std::sqrt(count);
   return {centre - half_width, centre + half_width};
+}
+
+Interval median_interval(std::vector<double> samples, double confidence) {
+  KW_CHECK(!samples.empty());
+  std::sort(samples.begin(), samples.end());
+  // How many samples lie below the true median is binomial.
+  const boost::math::binomial below(static_cast<double>(samples.size()), 0.5);
+  std::size_t rank = 0;
+  while (2 * (rank + 1) < samples.size() && boost::math::cdf(below, static_cast<double>(rank)) <= (1 - confidence) / 2)
+    ++rank;
+  rank = rank > 0 ? rank - 1 : 0;
+  return {samples[rank], samples[samples.size() - 1 - rank]};
 }
 
 Interval bootstrap_interval(const std::vector<double>& samples, const Statistic& statistic, double confidence,

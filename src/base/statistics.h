@@ -24,6 +24,9 @@ double robust_deviation(const std::vector<double>& samples);
 // Of the mean, for normal data, by Student's t.
 Interval student_interval(const std::vector<double>& samples, double confidence = 0.95);
 
+// Of the median, by order statistics: true for any distribution. With fewer than six samples, their range.
+Interval median_interval(std::vector<double> samples, double confidence = 0.95);
+
 // Percentile bootstrap of any statistic; reproducible from the seed.
 using Statistic = std::function<double(const std::vector<double>&)>;
 Interval bootstrap_interval(const std::vector<double>& samples, const Statistic& statistic, double confidence = 0.95,

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/kernel_argument.h"
 #include "judge/batch.h"
+#include "judge/gpu_backend.h"
 #include "task/task_file.h"
 
 namespace kw::cli {
@@ -23,13 +24,23 @@ struct JudgeArguments {
   std::string task;
   std::string kernel;
   std::string backend = "auto";
-  std::string profile = "h200";
+  std::string profile;
   std::string batch;
   std::string out;
   int workers = 0;
   bool no_cache = false;
   bool no_time = false;
+  int gpu = 0;
+  bool no_emulator = false;
+  bool no_pytorch = false;
+  bool no_explain = false;
+  bool counters = false;
+  bool small_only = false;
 };
+
+constexpr const char* default_profile = "h200";
+// Checking takes the GPU about a millisecond a kernel, and the host as much again.
+constexpr int gpu_workers_batch = 4;
 
 constexpr int bar_characters = 30;
 
@@ -91,6 +102,14 @@ void print_bars(const Verdict& verdict) {
   std::cout << "\n";
 }
 
+// " (1.90 to 2.10)", and whether that is a speedup at all.
+std::string speedup_words(const Verdict& verdict) {
+  if (!verdict.speedup_interval) return "";
+  const Interval& interval = *verdict.speedup_interval;
+  const bool undecided = interval.low <= 1 && interval.high >= 1;
+  return fmt::format(" ({:.2f} to {:.2f}{})", interval.low, interval.high, undecided ? ": no difference is shown" : "");
+}
+
 void print_verdict(const Verdict& verdict) {
   print_cases(verdict);
   print_resources(verdict);
@@ -109,16 +128,50 @@ void print_verdict(const Verdict& verdict) {
   }
   std::cout << fmt::format("{}: {}\n", to_string(verdict.status), verdict.summary);
   if (verdict.speedup_naive)
-    std::cout << fmt::format("{:.2f} us, {:.2f} x the naive kernel (modelled for {})\n", *verdict.time_us,
-                             *verdict.speedup_naive, verdict.profile);
+    std::cout << fmt::format("{:.2f} us, {:.2f} x the naive kernel{} ({} {})\n", *verdict.time_us,
+                             *verdict.speedup_naive, speedup_words(verdict), verdict.time_source,
+                             verdict.measured_on ? "on " + verdict.measured_on->device : "for " + verdict.profile);
+  if (verdict.speedup_pytorch) std::cout << fmt::format("{:.2f} x PyTorch eager\n", *verdict.speedup_pytorch);
   std::cout << fmt::format("judged in {:.0f} ms{}\n", verdict.judge_ms, verdict.from_cache ? " (from the cache)" : "");
 }
 
-Result<JudgeOptions> options_from(const JudgeArguments& arguments) {
-  if (arguments.backend == "gpu")
-    return Error{"the GPU backend is not built into this version", "use --backend emulator", {}};
+// The profile of the device that is there, or of one like it.
+std::string profile_for(const GpuFacts& facts, Architecture architecture) {
+  const auto folder = profiles_folder();
+  std::string alike = default_profile;
+  if (!folder.ok()) return alike;
+  for (const std::string& name : profile_names(*folder)) {
+    const auto profile = load_profile(name);
+    if (!profile.ok()) continue;
+    if (profile->name == facts.name) return name;
+    if (profile->architecture == architecture) alike = name;
+  }
+  return alike;
+}
+
+// The GPU, if it is wanted and there; null for the emulator.
+Result<std::unique_ptr<GpuBackend>> gpu_from(const JudgeArguments& arguments, CompileService& service, int workers) {
+  std::unique_ptr<GpuBackend> none;
+  if (arguments.backend == "emulator") return none;
+  GpuBackendOptions options;
+  options.pool.device = arguments.gpu;
+  options.pool.workers = workers;
+  options.pytorch = !arguments.no_pytorch;
+  auto started = GpuBackend::start(service, options);
+  if (!started.ok() && arguments.backend == "auto") return none;
+  return started;
+}
+
+Result<JudgeOptions> options_from(const JudgeArguments& arguments, GpuBackend* gpu) {
   JudgeOptions options;
-  KW_TRY(options.profile, load_profile(arguments.profile));
+  options.gpu = gpu;
+  options.emulator_first = !arguments.no_emulator;
+  options.explain = !arguments.no_explain;
+  options.counters = arguments.counters;
+  options.full_size = !arguments.small_only;
+  const std::string fitting = gpu != nullptr ? profile_for(gpu->facts(), gpu->architecture()) : default_profile;
+  KW_TRY(options.profile, load_profile(arguments.profile.empty() ? fitting : arguments.profile));
+  if (gpu != nullptr) options.profile.architecture = gpu->architecture();
   options.cache = !arguments.no_cache;
   options.want_time = !arguments.no_time;
   return options;
@@ -126,8 +179,6 @@ Result<JudgeOptions> options_from(const JudgeArguments& arguments) {
 
 void run_batch(Context& context, const JudgeArguments& arguments) {
   if (arguments.out.empty()) return fail(context, Error{"--batch needs --out FILE for the verdicts", "", {}});
-  auto options = options_from(arguments);
-  if (!options.ok()) return fail(context, options.error());
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   BatchOptions batch;
   batch.jobs = arguments.batch;
@@ -137,6 +188,10 @@ void run_batch(Context& context, const JudgeArguments& arguments) {
   service_options.pool.workers = batch.workers;
   service_options.disk_cache = !arguments.no_cache;
   CompileService service(service_options);
+  const auto gpu = gpu_from(arguments, service, std::min(gpu_workers_batch, batch.workers));
+  if (!gpu.ok()) return fail(context, gpu.error());
+  auto options = options_from(arguments, gpu->get());
+  if (!options.ok()) return fail(context, options.error());
   Judge judge(service, *options);
   const auto suite = suite_folder();
   const auto summary = judge_batch(judge, suite.ok() ? *suite : std::filesystem::path(), batch);
@@ -184,13 +239,15 @@ void run_judge(Context& context, const JudgeArguments& arguments) {
   if (!task.ok()) return fail(context, task.error());
   const auto text = read_any_file(arguments.kernel);
   if (!text.ok()) return fail(context, text.error());
-  auto options = options_from(arguments);
-  if (!options.ok()) return fail(context, options.error());
-  options->threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ServiceOptions service_options;
   service_options.pool.workers = 1;
   service_options.disk_cache = !arguments.no_cache;
   CompileService service(service_options);
+  const auto gpu = gpu_from(arguments, service, 1);
+  if (!gpu.ok()) return fail(context, gpu.error());
+  auto options = options_from(arguments, gpu->get());
+  if (!options.ok()) return fail(context, options.error());
+  options->threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Judge judge(service, *options);
   const Verdict verdict = judge.judge(*task, *text, arguments.kernel);
   if (context.json) {
@@ -215,8 +272,9 @@ void add_judge_command(CLI::App& app, Context& context) {
   judge->add_option("--backend", arguments->backend, "where it runs: auto takes the emulator where there is no GPU")
       ->check(CLI::IsMember({"emulator", "gpu", "auto"}))
       ->capture_default_str();
-  judge->add_option("--profile", arguments->profile, "the device whose time is modelled, or a profile's YAML file")
-      ->capture_default_str();
+  judge->add_option("--profile", arguments->profile,
+                    "the device whose time is modelled, or a profile's YAML file; without it h200, or the GPU's own");
+  judge->add_option("--gpu", arguments->gpu, "which GPU, as the driver counts them")->capture_default_str();
   judge->add_option("--batch", arguments->batch,
                     "judge every line of this JSON-lines file: id, task, kernel or kernel_file");
   judge->add_option("--out", arguments->out, "where the verdicts of a batch go; what stands there is not judged again");
@@ -224,6 +282,12 @@ void add_judge_command(CLI::App& app, Context& context) {
                     "kernels judged at the same time in a batch; 0: one for each core");
   judge->add_flag("--no-cache", arguments->no_cache, "compile and judge even if the result is known");
   judge->add_flag("--no-time", arguments->no_time, "only check, do not model the time");
+  judge->add_flag("--no-emulator", arguments->no_emulator, "on a GPU: do not look at the kernel in the emulator first");
+  judge->add_flag("--no-pytorch", arguments->no_pytorch, "on a GPU: do not time PyTorch");
+  judge->add_flag("--no-explain", arguments->no_explain, "on a GPU: do not model where the time goes");
+  judge->add_flag("--counters", arguments->counters, "on a GPU: read the hardware's counters of a correct kernel");
+  judge->add_flag("--small-only", arguments->small_only,
+                  "on a GPU: leave out the full sizes, for runs under a sanitizer or debugger");
   judge->footer(
       "Examples:\n"
       "  kernelwright judge softmax examples/softmax_shared.cu\n"

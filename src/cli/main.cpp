@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "compile/worker.h"
+#include "gpu/worker.h"
 
 namespace {
 
@@ -59,8 +60,9 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // The compiler's worker processes are this program again.
+  // The worker processes are this program again.
   if (const auto code = kw::run_if_compile_worker(argc, argv)) return *code;
+  if (const auto code = kw::run_if_gpu_worker(argc, argv)) return *code;
   try {
     return run(argc, argv);
   } catch (const std::exception& problem) {

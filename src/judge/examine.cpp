@@ -98,7 +98,12 @@ class Examiner {
  public:
   Examiner(const Task& task, const KernelBuild& build, const LoadedModule& module, const CaseSet& cases,
            const ExamineOptions& options)
-      : task_(task), build_(build), module_(module), cases_(cases), naive_work_(options.naive_work) {
+      : task_(task),
+        build_(build),
+        module_(module),
+        cases_(cases),
+        naive_work_(options.naive_work),
+        required_only_(options.required_only) {
     options_.threads = options.threads;
     // Blocks that wait for each other use up instructions with waiting.
     for (const CompiledKernel& kernel : build.compiled.kernels) {
@@ -136,7 +141,8 @@ class Examiner {
   }
 
   bool too_expensive(const Case& one) const {
-    return one.optional && one.question < naive_work_.size() && naive_work_[one.question] > optional_work;
+    if (!one.optional) return false;
+    return required_only_ || (one.question < naive_work_.size() && naive_work_[one.question] > optional_work);
   }
 
   const LaunchPlan& plan_of(const Case& one) const {
@@ -400,6 +406,7 @@ class Examiner {
   const LoadedModule& module_;
   const CaseSet& cases_;
   const std::vector<std::uint64_t>& naive_work_;
+  const bool required_only_;
   bool waits_ = false;
   const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
   RunLimits limits_;

@@ -17,6 +17,7 @@ struct ExamineOptions {
   // Warp instructions of the naive kernel for each question: what a kernel may use at most depends on it. Empty:
   // unknown.
   std::vector<std::uint64_t> naive_work;
+  bool required_only = false;  // a first look before a GPU: cases that are optional are left to it
 };
 
 struct Examination {

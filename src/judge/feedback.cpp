@@ -49,6 +49,7 @@ void add_time(std::string& out, const Verdict& verdict, std::string_view text) {
     out += fmt::format(" ({:.2f} to {:.2f})", verdict.time_interval_us->low, verdict.time_interval_us->high);
   if (verdict.speedup_naive) out += fmt::format(", {:.2f} x the naive kernel", *verdict.speedup_naive);
   out += "\n";
+  if (!verdict.measured_limiter.empty()) out += "limited by (counted): " + verdict.measured_limiter + "\n";
   if (!verdict.limiter.empty()) out += "limited by: " + verdict.limiter + "\n";
   for (const HotLine& hot : verdict.hot_lines) {
     out += hot.line > 0 ? fmt::format("- line {} ({:.0f} % of the cost): {}\n", hot.line, 100 * hot.share, hot.reason)

@@ -16,6 +16,7 @@
 #include "judge/feedback.h"
 #include "judge/full_size.h"
 #include "judge/full_size_check.h"
+#include "judge/gpu_backend.h"
 #include "judge/ptx_rules.h"
 #include "judge/task_entry.h"
 
@@ -211,6 +212,11 @@ Judge::Judge(CompileService& service, JudgeOptions options) : service_(service),
                   .add(options_.profile.name)
                   .add(options_.profile.digest)
                   .add(options_.want_time ? "time" : "")
+                  .add(options_.gpu != nullptr ? "gpu " + options_.gpu->facts().uuid : "")
+                  .add(options_.emulator_first ? "emulator first" : "")
+                  .add(options_.explain ? "explain" : "")
+                  .add(options_.counters ? "counters" : "")
+                  .add(options_.full_size ? "" : "small only")
                   .hex();
   if (options_.cache) cache_.emplace(DiskCacheOptions{options_.cache_folder, std::uint64_t{1} << 30});
 }
@@ -221,7 +227,9 @@ std::shared_ptr<Judge::TaskEntry> Judge::entry_for(const Task& task) {
   const std::string identity = task_identity(task);
   std::lock_guard lock(mutex_);
   auto& entry = entries_[identity];
-  if (entry == nullptr) entry = std::make_shared<TaskEntry>(task, identity, options_.secret);
+  if (entry == nullptr)
+    entry = std::make_shared<TaskEntry>(task, identity, options_.secret,
+                                        options_.gpu != nullptr && options_.gpu->wants_pytorch());
   return entry;
 }
 
@@ -319,23 +327,64 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   const auto forbidden = check_ptx(build.compiled.ptx);
   for (const VerdictFinding& finding : forbidden) add_finding(verdict, finding);
   if (!forbidden.empty()) return stop(VerdictStatus::rejected, forbidden.front().message);
-  const auto module = LoadedModule::load(build.compiled.ptx, file);
-  if (!module.ok())
+  const bool emulated = options_.gpu == nullptr || options_.emulator_first;
+  const auto module = emulated ? LoadedModule::load(build.compiled.ptx, file)
+                               : Result<LoadedModule>(Error{"the emulator is switched off", "", {}});
+  if (!module.ok() && options_.gpu == nullptr)
     return stop(VerdictStatus::unsupported, "the emulator does not read this PTX: " + module.error().message);
-  ExamineOptions examine_options;
-  examine_options.threads = options_.threads;
-  examine_options.naive_work = naive_work(entry, set);
-  stage("load, naive kernel");
-  Examination found = examine(task, build, *module, **cases, examine_options);
-  take_examination(found, verdict);
-  stage("emulate the cases");
-  if (verdict.status != VerdictStatus::correct) return verdict;
+  Examination found;
+  found.status = VerdictStatus::correct;
+  if (module.ok()) {
+    ExamineOptions examine_options;
+    examine_options.threads = options_.threads;
+    examine_options.naive_work = naive_work(entry, set);
+    examine_options.required_only = options_.gpu != nullptr;
+    stage("load, naive kernel");
+    found = examine(task, build, *module, **cases, examine_options);
+    // What the emulator cannot execute, a GPU can.
+    if (found.status == VerdictStatus::unsupported && options_.gpu != nullptr) {
+      found = Examination();
+      found.status = VerdictStatus::correct;
+      verdict.flags.push_back("not_emulated");
+    }
+    take_examination(found, verdict);
+    stage("emulate the cases");
+    if (verdict.status != VerdictStatus::correct) return verdict;
+  }
+  if (options_.gpu != nullptr) {
+    verdict.status = VerdictStatus::correct;
+    verdict.backend = "gpu";
+    const double loaded = found.work.loaded_ratio < 1e299 ? found.work.loaded_ratio : 0;
+    judge_on_gpu(entry, build, **cases, set, first_timed_plan, text, loaded, verdict);
+    stage("run on the GPU");
+    if (verdict.status == VerdictStatus::correct && options_.want_time && options_.explain && module.ok())
+      explain_time(build, *module, task, first_timed_plan, verdict);
+    stage("explain the time");
+    return verdict;
+  }
   check_large_sizes(entry, build, *module, first_timed_plan, text, found, verdict);
   if (verdict.status != VerdictStatus::correct) return verdict;
   stage("check the full size");
   if (options_.want_time) add_times(entry, build, *module, first_timed_plan, verdict);
   stage("model the time");
   return verdict;
+}
+
+void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,
+                         std::size_t first_timed_plan, std::string_view text, double loaded_share, Verdict& verdict) {
+  const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
+  const GpuSubject subject{entry.book.task(),
+                           build,
+                           cases,
+                           set,
+                           first_timed_plan,
+                           seed,
+                           loaded_share,
+                           options_.profile.dram_gb_per_s,
+                           options_.want_time,
+                           options_.counters,
+                           options_.full_size};
+  options_.gpu->judge(subject, entry.gpu, verdict);
 }
 
 // Does the kernel do at full size what was checked? Where it does something new, larger sizes are checked too, as far

@@ -19,14 +19,20 @@
 namespace kw {
 
 struct Examination;
+class GpuBackend;
 
 struct JudgeOptions {
   DeviceProfile profile;
   std::string secret;  // empty: this machine's own, see machine_secret()
   Policy policy;
-  int threads = 1;        // host threads for one kernel
-  bool want_time = true;  // model the time of correct kernels
-  bool cache = true;      // keep verdicts on disk
+  int threads = 1;             // host threads for one kernel
+  bool want_time = true;       // model or measure the time of correct kernels
+  GpuBackend* gpu = nullptr;   // judge on it; must outlive the judge. Null: in the emulator alone
+  bool emulator_first = true;  // before a GPU: every check at small sizes, so that it seldom sees a kernel that faults
+  bool explain = true;         // on a GPU: also model where the time goes
+  bool counters = false;       // on a GPU: read the hardware's counters for correct kernels
+  bool full_size = true;       // on a GPU; false for debugging tools
+  bool cache = true;           // keep verdicts on disk
   std::filesystem::path cache_folder = kw::cache_folder() / "verdicts";
 };
 
@@ -53,6 +59,11 @@ class Judge {
                          std::size_t first_timed_plan, std::string_view text, Examination& found, Verdict& verdict);
   void add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module, std::size_t first_timed_plan,
                  Verdict& verdict);
+  void judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,
+                    std::size_t first_timed_plan, std::string_view text, double loaded_share, Verdict& verdict);
+  // Where a measured time goes, by the model: limiter, terms, hot lines.
+  void explain_time(const KernelBuild& build, const LoadedModule& module, const Task& task,
+                    std::size_t first_timed_plan, Verdict& verdict);
   // The naive kernel's modelled times at the train sizes; empty when they cannot be had.
   std::vector<std::optional<double>> naive_times(TaskEntry& entry);
   // The naive kernel's warp instructions for each question of a set; empty when it cannot be run.

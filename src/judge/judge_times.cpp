@@ -69,6 +69,17 @@ std::vector<std::optional<double>> Judge::naive_times(TaskEntry& entry) {
   return *entry.naive;
 }
 
+void Judge::explain_time(const KernelBuild& build, const LoadedModule& module, const Task& task,
+                         std::size_t first_timed_plan, Verdict& verdict) {
+  const auto made = estimate(options_.profile, {full_size_candidate(task, build.plans.at(first_timed_plan), module,
+                                                                    build.compiled.kernels, full_size_seed)});
+  if (!made.ok()) return;
+  verdict.limiter = made->limiter;
+  verdict.terms = made->terms;
+  verdict.hot_lines = made->hot_lines;
+  if (!verdict.times.empty()) verdict.times.front().limiter = made->limiter;
+}
+
 void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
                       std::size_t first_timed_plan, Verdict& verdict) {
   const Task& task = entry.book.task();
@@ -87,8 +98,13 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedMo
       add_finding(verdict, std::move(finding));
       return;
     }
-    SizedTime time{
-        build.plans[i].sizes, made->us, {made->low_us, made->high_us}, naive[i - first_timed_plan], made->limiter};
+    SizedTime time{build.plans[i].sizes,
+                   made->us,
+                   {made->low_us, made->high_us},
+                   naive[i - first_timed_plan],
+                   made->limiter,
+                   {},
+                   {}};
     logs.time += std::log(time.time_us);
     logs.low += std::log(time.interval_us.low);
     logs.high += std::log(time.interval_us.high);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/gpu_task.h"
 #include "judge/judge.h"
 
 namespace kw {
@@ -14,10 +15,11 @@ namespace kw {
 inline constexpr std::uint64_t full_size_seed = 7;  // nothing is checked at full size: it need not be private
 
 struct Judge::TaskEntry {
-  TaskEntry(const Task& task, std::string its_identity, const std::string& secret)
-      : book(task, secret), identity(std::move(its_identity)) {}
+  TaskEntry(const Task& task, std::string its_identity, const std::string& secret, bool want_pytorch)
+      : book(task, secret), gpu(task, secret, want_pytorch), identity(std::move(its_identity)) {}
 
   CaseBook book;
+  GpuTask gpu;
   std::string identity;
   std::mutex naive_mutex;                                                            // guards what follows
   std::array<std::optional<std::vector<std::uint64_t>>, CaseBook::sets> naive_work;  // by set and question

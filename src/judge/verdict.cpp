@@ -72,8 +72,21 @@ Json time_json(const SizedTime& time) {
             {"time_us", number(time.time_us)},
             {"time_interval_us", interval_json(time.interval_us)},
             {"naive_us", number(time.naive_us)},
-            {"limiter", time.limiter}};
+            {"limiter", time.limiter},
+            {"speedup_interval", time.speedup_interval ? interval_json(*time.speedup_interval) : Json(nullptr)},
+            {"pytorch_us", number(time.pytorch_us)},
+            {"transfer_us", time.transfer_us},
+            {"rounds", time.rounds}};
   return json;
+}
+
+Json measured_json(const MeasuredOn& on) {
+  return {{"device", on.device},
+          {"driver_version", on.driver_version},
+          {"sm_clock_mhz", on.sm_clock_mhz},
+          {"memory_clock_mhz", on.memory_clock_mhz},
+          {"temperature_c", on.temperature_c},
+          {"throttled", on.throttled}};
 }
 
 Sizes sizes_from(const Json& json) {
@@ -92,6 +105,10 @@ InputKind inputs_from(const std::string& text) {
   return InputKind::ordinary;
 }
 
+std::optional<Interval> optional_interval(const Json& json) {
+  return json.is_array() ? std::optional<Interval>(interval_from(json)) : std::nullopt;
+}
+
 void read_lists(const Json& json, Verdict& verdict) {
   for (const Json& one : json.at("cases"))
     verdict.cases.push_back({sizes_from(one.at("size")), one.at("hidden"), one.at("seed"),
@@ -108,10 +125,14 @@ void read_lists(const Json& json, Verdict& verdict) {
   for (const Json& one : json.at("times"))
     verdict.times.push_back({sizes_from(one.at("size")), number_from(one.at("time_us")),
                              interval_from(one.at("time_interval_us")), optional_from(one.at("naive_us")),
-                             one.at("limiter")});
+                             one.at("limiter"), optional_interval(one.at("speedup_interval")),
+                             optional_from(one.at("pytorch_us")), one.at("transfer_us"), one.at("rounds")});
   for (const Json& one : json.at("terms")) verdict.terms.push_back({one.at("name"), one.at("us")});
   for (const Json& one : json.at("hot_lines"))
     verdict.hot_lines.push_back({one.at("kernel"), one.at("line"), one.at("share"), one.at("reason")});
+  for (const Json& one : json.at("counters"))
+    if (auto counters = counters_from_json(one); counters.ok()) verdict.counters.push_back(std::move(counters).value());
+  if (json.at("measured_limiter").is_string()) verdict.measured_limiter = json.at("measured_limiter");
   for (const Json& one : json.at("risk").at("reasons"))
     verdict.risk.reasons.push_back({one.at("what"), one.at("points"), {verdict.kernel_file, one.at("line"), 0}});
 }
@@ -152,12 +173,17 @@ Json to_json(const Verdict& verdict) {
   json["time_interval_us"] = verdict.time_interval_us ? interval_json(*verdict.time_interval_us) : Json(nullptr);
   json["speedup_naive"] = number(verdict.speedup_naive);
   json["speedup_pytorch"] = number(verdict.speedup_pytorch);
+  json["speedup_interval"] = verdict.speedup_interval ? interval_json(*verdict.speedup_interval) : Json(nullptr);
+  json["faster_than_naive"] = verdict.faster_than_naive;
+  json["measured_on"] = verdict.measured_on ? measured_json(*verdict.measured_on) : Json(nullptr);
   list("times", verdict.times, time_json);
   json["limiter"] = verdict.limiter.empty() ? Json(nullptr) : Json(verdict.limiter);
   list("terms", verdict.terms, [](const TimeTerm& term) { return Json{{"name", term.name}, {"us", term.us}}; });
   list("hot_lines", verdict.hot_lines, [](const HotLine& hot) {
     return Json{{"line", hot.line}, {"share", hot.share}, {"reason", hot.reason}, {"kernel", hot.kernel}};
   });
+  list("counters", verdict.counters, [](const KernelCounters& counters) { return to_json(counters); });
+  json["measured_limiter"] = verdict.measured_limiter.empty() ? Json(nullptr) : Json(verdict.measured_limiter);
   json["risk"] = {{"score", verdict.risk.score}, {"reasons", Json::array()}};
   for (const RiskReason& reason : verdict.risk.reasons)
     json["risk"]["reasons"].push_back({{"what", reason.what}, {"points", reason.points}, {"line", reason.where.line}});
@@ -192,6 +218,11 @@ Result<Verdict> verdict_from_json(const Json& json) {
     if (json.at("time_interval_us").is_array()) verdict.time_interval_us = interval_from(json.at("time_interval_us"));
     verdict.speedup_naive = optional_from(json.at("speedup_naive"));
     verdict.speedup_pytorch = optional_from(json.at("speedup_pytorch"));
+    verdict.speedup_interval = optional_interval(json.at("speedup_interval"));
+    verdict.faster_than_naive = json.at("faster_than_naive");
+    if (const Json& on = json.at("measured_on"); on.is_object())
+      verdict.measured_on = MeasuredOn{on.at("device"),           on.at("driver_version"), on.at("sm_clock_mhz"),
+                                       on.at("memory_clock_mhz"), on.at("temperature_c"),  on.at("throttled")};
     if (json.at("limiter").is_string()) verdict.limiter = json.at("limiter");
     verdict.risk.score = json.at("risk").at("score");
     verdict.flags = json.at("flags").get<std::vector<std::string>>();

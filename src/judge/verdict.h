@@ -13,6 +13,7 @@
 #include "base/statistics.h"
 #include "judge/case_book.h"
 #include "performance/performance.h"
+#include "profile/counters.h"
 #include "source/risk.h"
 
 namespace kw {
@@ -73,6 +74,21 @@ struct SizedTime {
   Interval interval_us;
   std::optional<double> naive_us;
   std::string limiter;
+  // Measured times only.
+  std::optional<Interval> speedup_interval;  // of naive / time, in which another measurement lies too
+  std::optional<double> pytorch_us;          // eager
+  double transfer_us = 0;                    // inputs to the device and outputs back: not part of the time
+  int rounds = 0;
+};
+
+// The machine during a measurement.
+struct MeasuredOn {
+  std::string device;
+  int driver_version = 0;
+  int sm_clock_mhz = 0;  // 0: not known; likewise the next three
+  int memory_clock_mhz = 0;
+  int temperature_c = 0;
+  std::string throttled;  // why the clocks are lower than they could be; empty: they are not
 };
 
 struct Verdict {
@@ -94,10 +110,15 @@ struct Verdict {
   std::optional<Interval> time_interval_us;
   std::optional<double> speedup_naive;
   std::optional<double> speedup_pytorch;
+  std::optional<Interval> speedup_interval;  // of speedup_naive
+  bool faster_than_naive = false;            // the interval excludes 1: what a speedup is claimed with
+  std::optional<MeasuredOn> measured_on;
   std::vector<SizedTime> times;
   std::string limiter;
   std::vector<TimeTerm> terms;  // at the first train size
   std::vector<HotLine> hot_lines;
+  std::vector<KernelCounters> counters;  // of the hardware, at the first train size; each launch
+  std::string measured_limiter;          // by them
 
   Risk risk;
   std::vector<std::string> flags;  // "keeps_state", "reduced_precision" ...

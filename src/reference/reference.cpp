@@ -53,4 +53,10 @@ Result<std::string> torch_version() {
   return (*library)->version();
 }
 
+Result<std::string> gpu_available() {
+  const auto& library = torch_library();
+  if (!library.ok()) return library.error();
+  return (*library)->gpu_name();
+}
+
 }  // namespace kw

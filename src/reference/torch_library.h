@@ -12,6 +12,7 @@ class TorchLibrary {
  public:
   virtual ~TorchLibrary() = default;
   virtual std::string version() const = 0;
+  virtual Result<std::string> gpu_name() const = 0;
   virtual Result<std::unique_ptr<Reference>> make_reference(const Task& task) const = 0;
 };
 

@@ -13,6 +13,7 @@ namespace kw {
 enum class FilterRole {
   compiler,  // one compilation: memory, clocks, writing to what is open; nothing else
   service,   // starts and stops compilers: also fork, wait, kill, pipes, limits, and installing the filter above
+  device,    // a loaded GPU driver: everything but what only an intruder asks for
 };
 
 class SyscallFilter {
@@ -23,6 +24,8 @@ class SyscallFilter {
   Result<void> install() const;
 
  private:
+  static Result<SyscallFilter> make_for_device();
+
   std::vector<sock_filter> program_;
 };
 

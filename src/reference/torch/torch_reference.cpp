@@ -1,46 +1,15 @@
-#include <mutex>
-
+#include "reference/cuda_driver.h"
+#include "reference/gpu_timing.h"
+#include "reference/torch/gpu_backend.h"
 #include "reference/torch/script_names.h"
 #include "reference/torch/torch_headers.h"
+#include "reference/torch/torch_message.h"
+#include "reference/torch/torch_settings.h"
+#include "reference/torch/torch_tensors.h"
 #include "reference/torch_library.h"
 
 namespace kw {
 namespace {
-
-c10::ScalarType torch_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::float32:
-      return c10::kFloat;
-    case Dtype::float16:
-      return c10::kHalf;
-    case Dtype::bfloat16:
-      return c10::kBFloat16;
-    case Dtype::float64:
-      return c10::kDouble;
-    case Dtype::int32:
-      return c10::kInt;
-    case Dtype::int64:
-      return c10::kLong;
-    case Dtype::int8:
-      return c10::kChar;
-    case Dtype::uint8:
-      return c10::kByte;
-  }
-  KW_CHECK(false);
-}
-
-// Torch's messages carry stack traces and blank lines; the first lines say what is wrong.
-std::string first_lines(const std::string& text, int count) {
-  std::string kept;
-  std::istringstream lines(text);
-  for (std::string line; count > 0 && std::getline(lines, line);) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    if (line.rfind("Exception raised from", 0) == 0) break;
-    kept += (kept.empty() ? "" : "\n  ") + line;
-    --count;
-  }
-  return kept;
-}
 
 // People paste references with their imports; the names are known here anyway.
 std::string without_imports(const std::string& text) {
@@ -53,46 +22,63 @@ std::string without_imports(const std::string& text) {
   return kept;
 }
 
-// New tensors that the text makes (torch.zeros, torch.arange) must be float64 in the truth too. The default dtype is
-// global to the process, hence the lock.
-class DefaultDtype {
- public:
-  explicit DefaultDtype(c10::ScalarType type) : lock_(mutex()), before_(c10::get_default_dtype()) {
-    c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
-  }
-  ~DefaultDtype() { c10::set_default_dtype(before_); }
-  DefaultDtype(const DefaultDtype&) = delete;
-  DefaultDtype& operator=(const DefaultDtype&) = delete;
+c10::ScalarType default_dtype(Precision precision) {
+  return precision == Precision::truth ? c10::kDouble : c10::kFloat;
+}
 
- private:
-  static std::mutex& mutex() {
-    static std::mutex instance;
-    return instance;
-  }
-  std::lock_guard<std::mutex> lock_;
-  caffe2::TypeMeta before_;
-};
+// Handles are made by this library alone.
+const PreparedTensors& tensors_of(const PreparedInputs& inputs) { return static_cast<const PreparedTensors&>(inputs); }
 
 class TorchReference : public Reference {
  public:
   TorchReference(Task task, std::shared_ptr<torch::jit::CompilationUnit> unit)
       : task_(std::move(task)), unit_(std::move(unit)) {}
 
-  Result<std::vector<OutputTensor>> run(const std::vector<InputTensor>& inputs, const Sizes& sizes,
+  Result<std::vector<OutputTensor>> run(const std::vector<InputTensor>& inputs, const Sizes& sizes, Precision precision,
+                                        Device device) override {
+    return on_device(device, &sizes, [&]() -> Result<std::vector<OutputTensor>> {
+      return whole_outputs(PreparedTensors(inputs, device, PreparedTensors::Bytes::borrowed), sizes, precision);
+    });
+  }
+
+  Result<std::unique_ptr<PreparedInputs>> prepare(const std::vector<InputTensor>& inputs, Device device) override {
+    return on_device(device, nullptr, [&]() -> Result<std::unique_ptr<PreparedInputs>> {
+      return std::unique_ptr<PreparedInputs>(
+          std::make_unique<PreparedTensors>(inputs, device, PreparedTensors::Bytes::copied));
+    });
+  }
+
+  Result<std::vector<OutputTensor>> run(const PreparedInputs& inputs, const Sizes& sizes,
                                         Precision precision) override {
-    try {
-      const c10::InferenceMode no_gradients;
-      KW_TRY(std::vector<c10::IValue> stack, arguments(inputs, sizes, precision));
-      const bool narrow = precision == Precision::task_dtype;
-      const DefaultDtype default_dtype(narrow ? c10::kFloat : c10::kDouble);
-      const c10::IValue answer = unit_->get_function(c10::QualifiedName("reference"))(std::move(stack));
-      return outputs(answer, sizes, precision);
-    } catch (const std::exception& problem) {
+    return on_device(inputs.device(), &sizes, [&] { return whole_outputs(tensors_of(inputs), sizes, precision); });
+  }
+
+  Result<std::vector<SampledOutput>> run_at(const PreparedInputs& inputs, const Sizes& sizes, Precision precision,
+                                            const Positions& positions) override {
+    KW_TRY_VOID(check_positions(positions, sizes));
+    return on_device(inputs.device(), &sizes, [&]() -> Result<std::vector<SampledOutput>> {
+      KW_TRY(const std::vector<at::Tensor> tensors, answer(tensors_of(inputs), sizes, precision));
+      std::vector<SampledOutput> made;
+      for (std::size_t i = 0; i < tensors.size(); ++i) {
+        made.push_back(sampled_output(task_.outputs[i], tensors[i], precision, positions[i]));
+      }
+      return made;
+    });
+  }
+
+  Result<ReferenceTimes> time_us(const PreparedInputs& inputs, const Sizes& sizes,
+                                 const TimingOptions& options) override {
+    if (inputs.device() != Device::gpu) {
       return Error{
-          "the reference of '" + task_.name + "' failed at " + to_string(sizes) + ": " + first_lines(problem.what(), 6),
-          "",
-          {task_.file, 0, 0}};
+          "PyTorch's time is measured on a GPU, and these inputs are on the CPU", "prepare them for Device::gpu", {}};
     }
+    return on_device(inputs.device(), &sizes, [&]() -> Result<ReferenceTimes> {
+      KW_TRY(const auto stack, tensors_of(inputs).arguments(function().getSchema(), sizes, Precision::task_dtype));
+      const TorchSettings settings(default_dtype(Precision::task_dtype),
+                                   options.allow_tf32 ? Arithmetic::eager_with_tf32 : Arithmetic::eager);
+      KW_TRY_VOID(checked_outputs(function()(stack), sizes));
+      return time_on_gpu(*event_driver(), [&] { function()(stack); }, options);
+    });
   }
 
   // Every parameter must be an input or a size.
@@ -113,39 +99,53 @@ class TorchReference : public Reference {
   }
 
  private:
-  Result<std::vector<c10::IValue>> arguments(const std::vector<InputTensor>& inputs, const Sizes& sizes,
-                                             Precision precision) const {
-    std::vector<c10::IValue> stack;
-    for (const auto& parameter : unit_->get_function(c10::QualifiedName("reference")).getSchema().arguments()) {
-      const auto input = std::find_if(inputs.begin(), inputs.end(),
-                                      [&](const InputTensor& tensor) { return tensor.name == parameter.name(); });
-      if (input == inputs.end()) {
-        const auto size = sizes.find(parameter.name());
-        if (size != sizes.end()) {
-          stack.emplace_back(size->second);
-        } else if (parameter.default_value()) {
-          stack.push_back(*parameter.default_value());
-        } else {
-          return Error{"no value for the reference's parameter '" + parameter.name() + "'", "", {}};
-        }
-        continue;
-      }
-      auto tensor = torch::from_blob(const_cast<char*>(input->bytes.data()), input->shape,
-                                     torch::TensorOptions(torch_type(input->dtype)))
-                        .clone();
-      if (precision == Precision::truth && is_floating_point(input->dtype)) tensor = tensor.to(c10::kDouble);
-      if (parameter.type()->kind() == c10::TypeKind::FloatType) {
-        stack.emplace_back(tensor.to(c10::kDouble).item<double>());
-      } else if (parameter.type()->kind() == c10::TypeKind::IntType) {
-        stack.emplace_back(tensor.item<std::int64_t>());
-      } else {
-        stack.emplace_back(std::move(tensor));
-      }
+  torch::jit::Function& function() const { return unit_->get_function(c10::QualifiedName("reference")); }
+
+  // Whatever fails there, above all for want of memory, becomes an error that says so. Tensors of `step` are gone
+  // before the device's memory is given back.
+  template <class Step>
+  std::invoke_result_t<Step> on_device(Device device, const Sizes* sizes, Step step) const {
+    if (device == Device::gpu) {
+      const auto name = gpu_name();
+      if (!name.ok()) return name.error();
     }
-    return stack;
+    const auto failed = [&](const std::exception& problem, const std::string& advice) {
+      return Error{"the reference of '" + task_.name + "' failed" + (sizes ? " at " + to_string(*sizes) : "") +
+                       (device == Device::gpu ? " on the GPU" : "") + ": " + first_lines(problem.what(), 6),
+                   advice,
+                   {task_.file, 0, 0}};
+    };
+    try {
+      const DeviceUse use(device);
+      const c10::InferenceMode no_gradients;
+      return step();
+    } catch (const c10::OutOfMemoryError& problem) {
+      return failed(problem,
+                    "use smaller sizes, free memory of the GPU (nvidia-smi shows who holds it), or use the CPU");
+    } catch (const std::exception& problem) {
+      const bool mixed = std::string_view(problem.what()).find("same device") != std::string_view::npos;
+      return failed(problem, mixed ? "give new tensors an input's device: torch.zeros(n, device=x.device)" : "");
+    }
   }
 
-  Result<std::vector<OutputTensor>> outputs(const c10::IValue& answer, const Sizes& sizes, Precision precision) const {
+  Result<std::vector<OutputTensor>> whole_outputs(const PreparedTensors& inputs, const Sizes& sizes,
+                                                  Precision precision) const {
+    KW_TRY(const std::vector<at::Tensor> tensors, answer(inputs, sizes, precision));
+    std::vector<OutputTensor> made;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      made.push_back(output_tensor(task_.outputs[i], tensors[i], precision));
+    }
+    return made;
+  }
+
+  // The values of the outputs, where they were computed.
+  Result<std::vector<at::Tensor>> answer(const PreparedTensors& inputs, const Sizes& sizes, Precision precision) const {
+    KW_TRY(std::vector<c10::IValue> stack, inputs.arguments(function().getSchema(), sizes, precision));
+    const TorchSettings settings(default_dtype(precision), Arithmetic::careful);
+    return checked_outputs(function()(std::move(stack)), sizes);
+  }
+
+  Result<std::vector<at::Tensor>> checked_outputs(const c10::IValue& answer, const Sizes& sizes) const {
     std::vector<c10::IValue> parts;
     if (answer.isTuple()) {
       parts = answer.toTupleRef().elements().vec();
@@ -158,7 +158,7 @@ class TorchReference : public Reference {
                    "",
                    {task_.file, 0, 0}};
     }
-    std::vector<OutputTensor> made;
+    std::vector<at::Tensor> tensors;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const TensorSpec& spec = task_.outputs[i];
       if (!parts[i].isTensor()) {
@@ -174,14 +174,29 @@ class TorchReference : public Reference {
              << ", but the task says " << at::IntArrayRef(shape);
         return Error{text.str(), "", {task_.file, 0, 0}};
       }
-      const bool wide = precision == Precision::truth && is_floating_point(spec.dtype);
-      const Dtype dtype = wide ? Dtype::float64 : spec.dtype;
-      tensor = tensor.to(torch_type(dtype)).contiguous();
-      OutputTensor output{spec.name, dtype, shape, {}};
-      output.bytes.assign(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
-      made.push_back(std::move(output));
+      tensors.push_back(std::move(tensor));
     }
-    return made;
+    return tensors;
+  }
+
+  Result<void> check_positions(const Positions& positions, const Sizes& sizes) const {
+    if (positions.size() != task_.outputs.size()) {
+      return Error{"positions are given for " + std::to_string(positions.size()) + " outputs, but '" + task_.name +
+                       "' has " + std::to_string(task_.outputs.size()),
+                   "",
+                   {}};
+    }
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      KW_TRY(const std::int64_t elements, task_.outputs[i].elements_at(sizes));
+      for (const std::int64_t position : positions[i]) {
+        if (position >= 0 && position < elements) continue;
+        return Error{"position " + std::to_string(position) + " is outside the output '" + task_.outputs[i].name +
+                         "', which has " + std::to_string(elements) + " elements at " + to_string(sizes),
+                     "",
+                     {}};
+      }
+    }
+    return {};
   }
 
   Task task_;
@@ -190,12 +205,19 @@ class TorchReference : public Reference {
 
 class LoadedTorch : public TorchLibrary {
  public:
+  LoadedTorch() { load_gpu_backend(); }
+
   std::string version() const override { return TORCH_VERSION; }
+  Result<std::string> gpu_name() const override { return kw::gpu_name(); }
 
   Result<std::unique_ptr<Reference>> make_reference(const Task& task) const override {
     try {
       auto unit = std::make_shared<torch::jit::CompilationUnit>();
       unit->define(c10::nullopt, without_imports(task.pytorch), make_script_resolver(), nullptr);
+      // The plain interpreter, one operation after the other: the profiling one would fuse operations on a GPU.
+      for (torch::jit::Function* function : unit->get_functions()) {
+        torch::jit::toGraphFunction(*function)._set_initial_executor_execution_mode(torch::jit::SIMPLE);
+      }
       auto made = std::make_unique<TorchReference>(task, std::move(unit));
       KW_TRY_VOID(made->check_parameters());
       return std::unique_ptr<Reference>(std::move(made));

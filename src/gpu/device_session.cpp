@@ -1,0 +1,469 @@
+#include "gpu/device_session.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace kw {
+namespace {
+
+constexpr std::uint64_t least_arena_bytes = 64u << 20;
+constexpr std::uint64_t least_zone_bytes = 4096, most_zone_bytes = 1u << 20;
+constexpr std::size_t most_counters = 4096;
+constexpr std::uint64_t transfer_probe_bytes = 32u << 20;
+constexpr std::size_t printf_bytes = 64u << 10, heap_bytes = 1u << 20;
+
+std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Beside each buffer; larger ones for larger buffers, because strides go wrong by rows.
+std::uint64_t zone_bytes(std::uint64_t buffer_bytes) {
+  return rounded_up(std::clamp(buffer_bytes, least_zone_bytes, most_zone_bytes), tensor_alignment);
+}
+
+// Errors after which the context works on.
+GpuOutcome outcome_of(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return GpuOutcome::no_memory;
+    case CUDA_ERROR_INVALID_VALUE:
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_INVALID_SOURCE:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+    case CUDA_ERROR_NOT_FOUND:
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+    case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+      return GpuOutcome::refused;
+    default:
+      return GpuOutcome::fault;
+  }
+}
+
+}  // namespace
+
+#define KW_CUDA(call)                                           \
+  do {                                                          \
+    const CUresult kw_code = cuda_.call;                        \
+    if (kw_code != CUDA_SUCCESS) return failed(kw_code, #call); \
+  } while (false)
+
+Error DeviceSession::failed(CUresult result, const char* what) {
+  outcome_ = outcome_of(result);
+  const std::string call(what, std::strcspn(what, "("));
+  return Error{cuda_.describe(result) + " (" + call + ")", "", {}};
+}
+
+Error DeviceSession::refused(std::string why) {
+  outcome_ = GpuOutcome::refused;
+  return Error{std::move(why), "", {}};
+}
+
+Result<std::unique_ptr<DeviceSession>> DeviceSession::open(int device) {
+  const auto& driver = cuda_driver();
+  if (!driver.ok()) return driver.error();
+  std::unique_ptr<DeviceSession> session(new DeviceSession(*driver));
+  KW_TRY_VOID(session->start(device));
+  return session;
+}
+
+Result<void> DeviceSession::start(int number) {
+  KW_CUDA(cuInit(0));
+  int count = 0;
+  KW_CUDA(cuDeviceGetCount(&count));
+  if (number >= count) return refused(fmt::format("there is no GPU {}; this machine has {}", number, count));
+  CUdevice device = 0;
+  KW_CUDA(cuDeviceGet(&device, number));
+  char name[256] = {};
+  KW_CUDA(cuDeviceGetName(name, sizeof name - 1, device));
+  facts_.name = name;
+  CUuuid uuid{};
+  KW_CUDA(cuDeviceGetUuid_v2(&uuid, device));
+  for (const char byte : uuid.bytes) facts_.uuid += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  const auto attribute = [&](CUdevice_attribute which) {
+    int value = 0;
+    return cuda_.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+  };
+  facts_.capability = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                      attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  facts_.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  facts_.l2_bytes = static_cast<std::uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
+  facts_.reads_host_memory = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
+  KW_CUDA(cuDriverGetVersion(&facts_.driver_version));
+  std::size_t memory = 0;
+  KW_CUDA(cuDeviceTotalMem_v2(&memory, device));
+  facts_.memory_bytes = memory;
+
+  KW_CUDA(cuDevicePrimaryCtxSetFlags_v2(device, CU_CTX_SCHED_SPIN));
+  KW_CUDA(cuDevicePrimaryCtxRetain(&context_, device));
+  KW_CUDA(cuCtxSetCurrent(context_));
+  KW_CUDA(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, printf_bytes));
+  KW_CUDA(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, heap_bytes));
+  KW_CUDA(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
+  KW_CUDA(cuEventCreate(&before_, CU_EVENT_DEFAULT));
+  KW_CUDA(cuEventCreate(&after_, CU_EVENT_DEFAULT));
+  KW_CUDA(cuMemAlloc_v2(&counters_, most_counters * sizeof(std::uint64_t)));
+  return grow_arena(least_arena_bytes);
+}
+
+Result<void> DeviceSession::synchronize() {
+  KW_CUDA(cuStreamSynchronize(stream_));
+  return {};
+}
+
+Result<void> DeviceSession::load_module(const ModuleRequest& request) {
+  if (const auto old = modules_.find(request.slot); old != modules_.end()) {
+    KW_CUDA(cuModuleUnload(old->second.module));
+    modules_.erase(old);
+  }
+  if (request.image.empty()) return {};
+  Module made;
+  KW_CUDA(cuModuleLoadData(&made.module, request.image.c_str()));
+  for (const std::string& name : request.kernels) {
+    CUfunction function = nullptr;
+    const CUresult found = cuda_.cuModuleGetFunction(&function, made.module, name.c_str());
+    if (found != CUDA_SUCCESS) {
+      cuda_.cuModuleUnload(made.module);
+      return failed(found, "cuModuleGetFunction");
+    }
+    KW_CUDA(cuFuncLoad(function));  // now, not at the first launch
+    made.kernels.push_back(function);
+  }
+  if (request.slot == helper_slot) helpers_ = made;
+  modules_[request.slot] = std::move(made);
+  return {};
+}
+
+Result<const DeviceSession::Module*> DeviceSession::module_at(std::uint64_t slot) {
+  const auto found = modules_.find(slot);
+  if (found == modules_.end()) return refused("no such module is loaded");
+  return &found->second;
+}
+
+Result<const DeviceSession::Inputs*> DeviceSession::inputs_at(std::uint64_t id) {
+  const auto found = inputs_.find(id);
+  if (found == inputs_.end()) return refused("no such inputs are loaded");
+  return &found->second;
+}
+
+Result<void> DeviceSession::load_inputs(const InputsRequest& request, int file) {
+  forget_inputs(request.id);
+  Inputs made;
+  std::uint64_t file_bytes = 0;
+  made.bytes = least_zone_bytes;
+  for (const std::uint64_t bytes : request.tensor_bytes) {
+    if (bytes > facts_.memory_bytes) return refused("an input is larger than the device's memory");
+    file_bytes += rounded_up(bytes, tensor_alignment);
+    made.bytes += rounded_up(bytes, tensor_alignment) + zone_bytes(bytes);
+  }
+  const void* contents = nullptr;
+  if (file_bytes > 0) {
+    contents = ::mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, file, 0);
+    if (contents == MAP_FAILED) return refused("the inputs' file cannot be mapped");
+  }
+  const auto upload = [&]() -> Result<void> {
+    KW_CUDA(cuMemAlloc_v2(&made.base, made.bytes));
+    KW_CUDA(cuMemsetD32Async(made.base, poison_word, made.bytes / 4, stream_));
+    CUdeviceptr next = made.base + least_zone_bytes;
+    const char* from = static_cast<const char*>(contents);
+    for (const std::uint64_t bytes : request.tensor_bytes) {
+      KW_CUDA(cuMemcpyHtoDAsync_v2(next, from, bytes, stream_));
+      made.tensors.push_back(next);
+      made.tensor_bytes.push_back(bytes);
+      from += rounded_up(bytes, tensor_alignment);
+      next += rounded_up(bytes, tensor_alignment) + zone_bytes(bytes);
+    }
+    KW_TRY_VOID(clear_counters(1));
+    KW_TRY_VOID(enqueue_checksum(made.base, made.bytes, 0));
+    KW_TRY(const auto sums, read_counters(1));
+    made.checksum = sums[0];
+    return {};
+  };
+  auto done = upload();
+  if (contents != nullptr) ::munmap(const_cast<void*>(contents), file_bytes);
+  if (!done.ok()) {
+    if (made.base != 0 && outcome_ != GpuOutcome::fault) cuda_.cuMemFree_v2(made.base);
+    return done;
+  }
+  inputs_[request.id] = std::move(made);
+  return {};
+}
+
+void DeviceSession::forget_inputs(std::uint64_t id) {
+  const auto found = inputs_.find(id);
+  if (found == inputs_.end()) return;
+  cuda_.cuMemFree_v2(found->second.base);
+  inputs_.erase(found);
+}
+
+Result<void> DeviceSession::grow_arena(std::uint64_t bytes) {
+  if (bytes <= arena_bytes_) return {};
+  if (arena_ != 0) KW_CUDA(cuMemFree_v2(arena_));
+  arena_ = 0;
+  arena_bytes_ = 0;
+  const std::uint64_t wanted = rounded_up(bytes + bytes / 4, 2u << 20);
+  KW_CUDA(cuMemAlloc_v2(&arena_, wanted));
+  arena_bytes_ = wanted;
+  return {};
+}
+
+std::uint64_t DeviceSession::placement_bytes(const GpuPlan& plan, std::uint64_t shift) {
+  std::uint64_t total = shift + least_zone_bytes;
+  for (const GpuBuffer& buffer : plan.buffers)
+    if (buffer.kind != Buffer::Kind::input)
+      total += rounded_up(buffer.bytes, tensor_alignment) + zone_bytes(buffer.bytes);
+  return total;
+}
+
+Result<DeviceSession::Placement> DeviceSession::place(const GpuPlan& plan, const std::vector<CUdeviceptr>& tensors,
+                                                      const std::vector<std::uint64_t>& tensor_bytes,
+                                                      std::uint64_t offset, std::uint64_t shift) {
+  Placement made;
+  made.start = arena_ + offset + shift;
+  CUdeviceptr next = made.start;
+  made.zones.push_back({next, least_zone_bytes, -1});
+  next += least_zone_bytes;
+  std::size_t input = 0;
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const GpuBuffer& buffer = plan.buffers[i];
+    if (buffer.kind == Buffer::Kind::input) {
+      if (input >= tensors.size() || tensor_bytes[input] != buffer.bytes)
+        return refused("the plan and the inputs do not belong together");
+      made.addresses.push_back(tensors[input++]);
+      continue;
+    }
+    made.addresses.push_back(next);
+    // The zone begins with the first whole word after the buffer.
+    const std::uint64_t words = rounded_up(buffer.bytes, 4);
+    const std::uint64_t whole = rounded_up(buffer.bytes, tensor_alignment) + zone_bytes(buffer.bytes);
+    made.zones.push_back({next + words, whole - words, static_cast<std::int64_t>(i)});
+    next += whole;
+  }
+  made.bytes = next - made.start;
+  if (made.start + made.bytes > arena_ + arena_bytes_) return refused("the arena is too small");
+  return made;
+}
+
+Result<void> DeviceSession::poison(const Placement& placement) {
+  KW_CUDA(cuMemsetD32Async(placement.start, poison_word, placement.bytes / 4, stream_));
+  return {};
+}
+
+Result<void> DeviceSession::enqueue_launch(const Module& module, const GpuLaunch& launch, const Placement& placement) {
+  const CUfunction function = module.kernels[launch.kernel];
+  std::vector<std::string> bytes;
+  std::vector<void*> arguments;
+  bytes.reserve(launch.arguments.size());
+  for (const GpuArgument& argument : launch.arguments) {
+    bytes.push_back(argument.bytes);
+    for (const GpuPointer& pointer : argument.pointers) {
+      std::uint64_t address = static_cast<std::uint64_t>(pointer.buffer_offset_bytes);
+      if (pointer.buffer >= 0) address += placement.addresses[static_cast<std::size_t>(pointer.buffer)];
+      std::memcpy(bytes.back().data() + pointer.offset_bytes, &address, sizeof address);
+    }
+    arguments.push_back(bytes.back().data());
+  }
+  constexpr std::uint32_t without_asking = 48u << 10;
+  if (launch.dynamic_shared_bytes > without_asking)
+    KW_CUDA(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                               static_cast<int>(launch.dynamic_shared_bytes)));
+  const auto& [gx, gy, gz] = launch.grid;
+  const auto& [bx, by, bz] = launch.block;
+  if (launch.cooperative) {
+    KW_CUDA(cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, launch.dynamic_shared_bytes, stream_,
+                                      arguments.data()));
+  } else {
+    KW_CUDA(cuLaunchKernel(function, gx, gy, gz, bx, by, bz, launch.dynamic_shared_bytes, stream_, arguments.data(),
+                           nullptr));
+  }
+  return {};
+}
+
+Result<void> DeviceSession::enqueue(const Module& module, const GpuPlan& plan, const Placement& placement) {
+  const auto address = [&](const GpuPointer& pointer) {
+    return placement.addresses[static_cast<std::size_t>(pointer.buffer)] +
+           static_cast<std::uint64_t>(pointer.buffer_offset_bytes);
+  };
+  for (const GpuStep& step : plan.steps) {
+    if (const auto* launch = std::get_if<GpuLaunch>(&step)) {
+      KW_TRY_VOID(enqueue_launch(module, *launch, placement));
+    } else if (const auto* set = std::get_if<GpuSet>(&step)) {
+      KW_CUDA(cuMemsetD8Async(address(set->target), set->value, set->bytes, stream_));
+    } else if (const auto* copy = std::get_if<GpuCopy>(&step)) {
+      KW_CUDA(cuMemcpyDtoDAsync_v2(address(copy->target), address(copy->source), copy->bytes, stream_));
+    }
+  }
+  return {};
+}
+
+Result<void> DeviceSession::enqueue_helper(std::size_t kernel, unsigned blocks, unsigned threads, void** arguments) {
+  if (kernel >= helpers_.kernels.size()) return refused("the worker has no device code of its own yet");
+  KW_CUDA(cuLaunchKernel(helpers_.kernels[kernel], blocks, 1, 1, threads, 1, 1, 0, stream_, arguments, nullptr));
+  return {};
+}
+
+Result<void> DeviceSession::enqueue_checksum(CUdeviceptr start, std::uint64_t bytes, std::size_t counter) {
+  std::uint64_t words = bytes / 4;
+  CUdeviceptr sum = counters_ + counter * sizeof(std::uint64_t);
+  void* arguments[] = {&start, &words, &sum};
+  const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(words / 1024, 1, 2048));
+  return enqueue_helper(0, blocks, 256, arguments);
+}
+
+Result<void> DeviceSession::enqueue_zone_check(const RedZone& zone, std::size_t counter) {
+  CUdeviceptr start = zone.start, sum = counters_ + counter * sizeof(std::uint64_t);
+  std::uint64_t words = zone.bytes / 4;
+  std::uint32_t value = poison_word;
+  void* arguments[] = {&start, &words, &value, &sum};
+  return enqueue_helper(1, static_cast<unsigned>(std::clamp<std::uint64_t>(words / 1024, 1, 256)), 256, arguments);
+}
+
+Result<void> DeviceSession::clear_counters(std::size_t count) {
+  KW_CUDA(cuMemsetD32Async(counters_, 0, count * 2, stream_));
+  return {};
+}
+
+Result<std::vector<std::uint64_t>> DeviceSession::read_counters(std::size_t count) {
+  std::vector<std::uint64_t> values(count);
+  KW_CUDA(cuMemcpyDtoHAsync_v2(values.data(), counters_, count * sizeof(std::uint64_t), stream_));
+  KW_TRY_VOID(synchronize());
+  return values;
+}
+
+Result<MemoryState> DeviceSession::memory_state(const std::vector<const Placement*>& placements, const Inputs& inputs) {
+  std::vector<const RedZone*> zones;
+  for (const Placement* placement : placements)
+    for (const RedZone& zone : placement->zones) zones.push_back(&zone);
+  if (zones.size() + 1 > most_counters) return refused("the plan has too many buffers");
+  KW_TRY_VOID(clear_counters(zones.size() + 1));
+  KW_TRY_VOID(enqueue_checksum(inputs.base, inputs.bytes, 0));
+  for (std::size_t i = 0; i < zones.size(); ++i) KW_TRY_VOID(enqueue_zone_check(*zones[i], i + 1));
+  KW_TRY(const auto values, read_counters(zones.size() + 1));
+  MemoryState state;
+  state.inputs_changed = values[0] != inputs.checksum;
+  for (std::size_t i = 0; i < zones.size() && state.overrun_buffer < 0; ++i)
+    if (values[i + 1] != 0) state.overrun_buffer = std::max<std::int64_t>(zones[i]->buffer, 0);
+  return state;
+}
+
+Result<std::string> DeviceSession::read_output(CUdeviceptr address, std::uint64_t bytes, const OutputSample& sample) {
+  if (sample.whole()) {
+    if (bytes > gpu_body_limit / 2) return refused("the output is too large to be sent as a whole");
+    std::string read(bytes, '\0');
+    KW_CUDA(cuMemcpyDtoHAsync_v2(read.data(), address, bytes, stream_));
+    KW_TRY_VOID(synchronize());
+    return read;
+  }
+  const std::uint64_t offsets_bytes = sample.offsets_bytes.size() * sizeof(std::uint64_t);
+  const std::uint64_t total = sample.offsets_bytes.size() * sample.chunk_bytes;
+  if (sample.chunk_bytes == 0 || total > gpu_body_limit / 2) return refused("the sample is too large");
+  const std::uint64_t needed = rounded_up(offsets_bytes, tensor_alignment) + total;
+  if (needed > gather_bytes_) {
+    if (gather_ != 0) KW_CUDA(cuMemFree_v2(gather_));
+    gather_ = 0;
+    gather_bytes_ = 0;
+    KW_CUDA(cuMemAlloc_v2(&gather_, needed));
+    gather_bytes_ = needed;
+  }
+  CUdeviceptr to = gather_ + rounded_up(offsets_bytes, tensor_alignment), offsets = gather_;
+  std::uint32_t chunk_bytes = static_cast<std::uint32_t>(sample.chunk_bytes);
+  KW_CUDA(cuMemcpyHtoDAsync_v2(gather_, sample.offsets_bytes.data(), offsets_bytes, stream_));
+  void* arguments[] = {&address, &offsets, &bytes, &chunk_bytes, &to};
+  KW_TRY_VOID(enqueue_helper(2, static_cast<unsigned>(sample.offsets_bytes.size()), 64, arguments));
+  std::string read(total, '\0');
+  KW_CUDA(cuMemcpyDtoHAsync_v2(read.data(), to, total, stream_));
+  KW_TRY_VOID(synchronize());
+  return read;
+}
+
+Result<std::vector<std::string>> DeviceSession::read_outputs(const GpuPlan& plan, const Placement& placement,
+                                                             const std::vector<OutputSample>& samples) {
+  std::vector<std::string> outputs;
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (plan.buffers[i].kind != Buffer::Kind::output) continue;
+    const OutputSample whole;
+    const OutputSample& sample = number < samples.size() ? samples[number] : whole;
+    KW_TRY(std::string bytes, read_output(placement.addresses[i], plan.buffers[i].bytes, sample));
+    outputs.push_back(std::move(bytes));
+    ++number;
+  }
+  return outputs;
+}
+
+Result<RunReply> DeviceSession::run(const RunRequest& request) {
+  KW_TRY(const Module* module, module_at(request.slot));
+  KW_TRY(const Inputs* inputs, inputs_at(request.inputs));
+  if (!is_consistent(request.plan, module->kernels.size())) return refused("the plan is not consistent");
+  const std::uint64_t shift = request.placement_seed % 512 * tensor_alignment;
+  KW_TRY_VOID(grow_arena(placement_bytes(request.plan, shift)));
+  KW_TRY(const Placement placement, place(request.plan, inputs->tensors, inputs->tensor_bytes, 0, shift));
+  KW_TRY_VOID(poison(placement));
+  RunReply reply;
+  KW_CUDA(cuEventRecord(before_, stream_));
+  KW_TRY_VOID(enqueue(*module, request.plan, placement));
+  KW_CUDA(cuEventRecord(after_, stream_));
+  KW_TRY_VOID(synchronize());
+  float ms = 0;
+  KW_CUDA(cuEventElapsedTime(&ms, before_, after_));
+  reply.time_us = 1000.0 * ms;
+  KW_TRY(reply.memory, memory_state({&placement}, *inputs));
+  KW_TRY(reply.outputs, read_outputs(request.plan, placement, request.samples));
+  // What this kernel left must be of no use to the next.
+  KW_TRY_VOID(poison(placement));
+  return reply;
+}
+
+Result<CounterReport> DeviceSession::profile(const RunRequest& request) {
+  KW_TRY(const Module* module, module_at(request.slot));
+  KW_TRY(const Inputs* inputs, inputs_at(request.inputs));
+  if (!is_consistent(request.plan, module->kernels.size())) return refused("the plan is not consistent");
+  const std::uint64_t shift = request.placement_seed % 512 * tensor_alignment;
+  KW_TRY_VOID(grow_arena(placement_bytes(request.plan, shift)));
+  KW_TRY(const Placement placement, place(request.plan, inputs->tensors, inputs->tensor_bytes, 0, shift));
+  if (profiler_ == nullptr) {
+    outcome_ = GpuOutcome::refused;  // what CUPTI does not like leaves the context as it is
+    KW_TRY(profiler_, CuptiProfiler::create(context_));
+  }
+  KW_TRY_VOID(poison(placement));
+  outcome_ = GpuOutcome::refused;
+  return profiler_->profile([&]() -> Result<void> {
+    KW_TRY_VOID(enqueue(*module, request.plan, placement));
+    return synchronize();
+  });
+}
+
+Result<TransferRates> DeviceSession::transfer_rates() {
+  TransferRates rates;
+  void* host = nullptr;
+  KW_CUDA(cuMemAllocHost_v2(&host, transfer_probe_bytes));
+  KW_TRY_VOID(grow_arena(transfer_probe_bytes));
+  const auto timed = [&](bool to_device) -> Result<double> {
+    double best_ms = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      float ms = 0;
+      KW_CUDA(cuEventRecord(before_, stream_));
+      if (to_device) {
+        KW_CUDA(cuMemcpyHtoDAsync_v2(arena_, host, transfer_probe_bytes, stream_));
+      } else {
+        KW_CUDA(cuMemcpyDtoHAsync_v2(host, arena_, transfer_probe_bytes, stream_));
+      }
+      KW_CUDA(cuEventRecord(after_, stream_));
+      KW_TRY_VOID(synchronize());
+      KW_CUDA(cuEventElapsedTime(&ms, before_, after_));
+      best_ms = std::min(best_ms, static_cast<double>(ms));
+    }
+    return static_cast<double>(transfer_probe_bytes) / std::max(best_ms, 1e-6) / 1e6;
+  };
+  KW_TRY(rates.to_device_gb_per_s, timed(true));
+  KW_TRY(rates.to_host_gb_per_s, timed(false));
+  KW_CUDA(cuMemFreeHost(host));
+  return rates;
+}
+
+}  // namespace kw

@@ -1,0 +1,114 @@
+#pragma once
+// The worker's side of the GPU: one context, resident inputs, loaded modules, and an arena in which outputs and scratch
+// get a new place for every run, poisoned, between red zones.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/driver.h"
+#include "gpu/message.h"
+#include "profile/cupti_profiler.h"
+
+namespace kw {
+
+// NaN in every floating-point type, and no likely result in any other.
+inline constexpr std::uint32_t poison_word = 0x7ff1fff1;
+
+class DeviceSession {
+ public:
+  static Result<std::unique_ptr<DeviceSession>> open(int device);
+  ~DeviceSession() = default;  // the process ends with it; nothing is given back one by one
+
+  const GpuFacts& facts() const { return facts_; }
+
+  Result<void> load_module(const ModuleRequest& request);
+  Result<void> load_inputs(const InputsRequest& request, int file);
+  void forget_inputs(std::uint64_t id);
+  Result<RunReply> run(const RunRequest& request);
+  Result<TimeReply> time(const TimeRequest& request);
+  // Counters of the hardware for each launch of the plan. The plan is run several times.
+  Result<CounterReport> profile(const RunRequest& request);
+  Result<TransferRates> transfer_rates();
+
+  // Of the last error.
+  GpuOutcome outcome() const { return outcome_; }
+
+ private:
+  friend class DeviceTimer;
+
+  struct Module {
+    CUmodule module = nullptr;
+    std::vector<CUfunction> kernels;
+  };
+  struct Inputs {
+    CUdeviceptr base = 0;
+    std::uint64_t bytes = 0;  // of all of it, red zones included
+    std::vector<CUdeviceptr> tensors;
+    std::vector<std::uint64_t> tensor_bytes;
+    std::uint64_t checksum = 0;
+  };
+  struct RedZone {
+    CUdeviceptr start = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t buffer = 0;  // the one before it
+  };
+  // Where a plan's buffers lie.
+  struct Placement {
+    std::vector<CUdeviceptr> addresses;
+    std::vector<RedZone> zones;
+    CUdeviceptr start = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  explicit DeviceSession(const Driver& driver) : cuda_(driver) {}
+  Result<void> start(int device);
+  Result<void> load_helpers();
+  Error failed(CUresult result, const char* what);
+  Error refused(std::string why);
+
+  Result<const Module*> module_at(std::uint64_t slot);
+  Result<const Inputs*> inputs_at(std::uint64_t id);
+  Result<void> grow_arena(std::uint64_t bytes);
+  static std::uint64_t placement_bytes(const GpuPlan& plan, std::uint64_t shift);
+  // From `offset` of the arena on; `tensors` are the addresses of the inputs.
+  Result<Placement> place(const GpuPlan& plan, const std::vector<CUdeviceptr>& tensors,
+                          const std::vector<std::uint64_t>& tensor_bytes, std::uint64_t offset, std::uint64_t shift);
+  Result<void> poison(const Placement& placement);
+  Result<void> enqueue(const Module& module, const GpuPlan& plan, const Placement& placement);
+  Result<void> enqueue_launch(const Module& module, const GpuLaunch& launch, const Placement& placement);
+  Result<void> enqueue_helper(std::size_t kernel, unsigned blocks, unsigned threads, void** arguments);
+  // Adds to a counter of the session; see read_counters.
+  Result<void> enqueue_checksum(CUdeviceptr start, std::uint64_t bytes, std::size_t counter);
+  Result<void> enqueue_zone_check(const RedZone& zone, std::size_t counter);
+  Result<void> clear_counters(std::size_t count);
+  Result<std::vector<std::uint64_t>> read_counters(std::size_t count);
+  Result<MemoryState> memory_state(const std::vector<const Placement*>& placements, const Inputs& inputs);
+  Result<std::vector<std::string>> read_outputs(const GpuPlan& plan, const Placement& placement,
+                                                const std::vector<OutputSample>& samples);
+  Result<std::string> read_output(CUdeviceptr address, std::uint64_t bytes, const OutputSample& sample);
+  Result<void> synchronize();
+
+  const Driver& cuda_;
+  GpuFacts facts_;
+  GpuOutcome outcome_ = GpuOutcome::done;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;
+  CUevent before_ = nullptr, after_ = nullptr;
+  Module helpers_;
+  std::map<std::uint64_t, Module> modules_;
+  std::map<std::uint64_t, Inputs> inputs_;
+  CUdeviceptr counters_ = 0;
+  CUdeviceptr arena_ = 0;
+  std::uint64_t arena_bytes_ = 0;
+  CUdeviceptr gather_ = 0;  // offsets and gathered bytes
+  std::uint64_t gather_bytes_ = 0;
+  std::unique_ptr<CuptiProfiler> profiler_;  // made at its first use
+};
+
+// The slot of our own device code (helper_kernels.h), loaded first.
+inline constexpr std::uint64_t helper_slot = 0;
+
+}  // namespace kw

@@ -1,0 +1,366 @@
+// How long a plan takes on the device, measured so that nothing but the plan is measured: new contents and addresses
+// from trial to trial, a cold L2, outputs poisoned before each run, the two plans in turns and in random order, and as
+// many rounds as their ratio needs to be known.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/random.h"
+#include "base/statistics.h"
+#include "gpu/device_session.h"
+
+namespace kw {
+namespace {
+
+constexpr double graph_below_us = 50;  // shorter plans are timed many at a time: an event costs about a microsecond
+constexpr double graph_us = 400;       // of one replay
+constexpr int least_repeats = 4, most_repeats = 16;
+constexpr double long_plan_us = 10'000;  // fewer rounds will do
+constexpr int least_rounds_long = 3;
+constexpr int spin_rounds = 20'000;
+constexpr int most_spins = 400;
+constexpr double settled = 0.01;  // relative, of successive spins
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+#define KW_CUDA(call)                                                    \
+  do {                                                                   \
+    const CUresult kw_code = cuda_.call;                                 \
+    if (kw_code != CUDA_SUCCESS) return session_.failed(kw_code, #call); \
+  } while (false)
+
+class DeviceTimer {
+ public:
+  DeviceTimer(DeviceSession& session, const TimeRequest& request)
+      : session_(session), cuda_(session.cuda_), request_(request), random_(request.seed) {}
+  ~DeviceTimer() {
+    if (session_.outcome_ == GpuOutcome::fault) return;
+    for (Subject& subject : subjects_)
+      if (subject.graph != nullptr) cuda_.cuGraphExecDestroy(subject.graph);
+    if (flush_graph_ != nullptr) cuda_.cuGraphExecDestroy(flush_graph_);
+  }
+
+  Result<TimeReply> run() {
+    const auto start = std::chrono::steady_clock::now();
+    KW_TRY(inputs_, session_.inputs_at(request_.inputs));
+    KW_TRY_VOID(add_subject(request_.candidate));
+    if (request_.baseline) KW_TRY_VOID(add_subject(*request_.baseline));
+    KW_TRY_VOID(lay_out());
+    KW_TRY_VOID(raise_clocks());
+    KW_CUDA(cuCtxResetPersistingL2Cache());
+    KW_TRY_VOID(warm_up());
+    KW_TRY_VOID(make_graphs());
+    KW_TRY_VOID(measure(start));
+    return finish();
+  }
+
+ private:
+  struct Subject {
+    const TimedPlan* plan = nullptr;
+    const DeviceSession::Module* module = nullptr;
+    std::vector<DeviceSession::Placement> places;  // of each set of inputs
+    double about_us = 0;
+    CUgraphExec graph = nullptr;  // when it is timed many at a time
+    std::vector<double> raw_us;   // one for each round, flushes included where it is a graph
+  };
+
+  Result<void> add_subject(const TimedPlan& plan) {
+    Subject subject;
+    subject.plan = &plan;
+    KW_TRY(subject.module, session_.module_at(plan.slot));
+    if (!is_consistent(plan.plan, subject.module->kernels.size()))
+      return session_.refused("the plan is not consistent");
+    subjects_.push_back(std::move(subject));
+    return {};
+  }
+
+  // The arena: [flush buffer][input sets][for each subject and set: outputs and scratch].
+  Result<void> lay_out() {
+    flush_bytes_ = std::max<std::uint64_t>(session_.facts_.l2_bytes * 2, 1u << 20);
+    sets_ = std::clamp(request_.input_sets, 1, 16);
+    const auto total = [&] {
+      std::uint64_t bytes = flush_bytes_ + static_cast<std::uint64_t>(sets_) * (inputs_->bytes + (1u << 20));
+      for (const Subject& subject : subjects_)
+        bytes += static_cast<std::uint64_t>(sets_) * (session_.placement_bytes(subject.plan->plan, 0) + (1u << 20));
+      return bytes;
+    };
+    while (sets_ > 1 && total() > session_.facts_.memory_bytes / 8) --sets_;
+    KW_TRY_VOID(session_.grow_arena(total()));
+    std::uint64_t offset = flush_bytes_;
+    for (int set = 0; set < sets_; ++set) {
+      Copy copy;
+      copy.base = session_.arena_ + offset + shift();
+      offset += inputs_->bytes + (1u << 20);
+      KW_CUDA(cuMemcpyDtoDAsync_v2(copy.base, inputs_->base, inputs_->bytes, session_.stream_));
+      for (std::size_t i = 0; i < inputs_->tensors.size(); ++i) {
+        const CUdeviceptr place = copy.base + (inputs_->tensors[i] - inputs_->base);
+        copy.tensors.push_back(place);
+        if (set > 0) KW_TRY_VOID(rotate(inputs_->tensors[i], place, inputs_->tensor_bytes[i], set));
+      }
+      copies_.push_back(std::move(copy));
+    }
+    for (Subject& subject : subjects_) {
+      for (int set = 0; set < sets_; ++set) {
+        const std::uint64_t moved = shift();
+        const auto& tensors = copies_[static_cast<std::size_t>(set)].tensors;
+        KW_TRY(auto place, session_.place(subject.plan->plan, tensors, inputs_->tensor_bytes, offset, moved));
+        KW_TRY_VOID(session_.poison(place));
+        offset += place.bytes + (1u << 20);
+        subject.places.push_back(std::move(place));
+      }
+    }
+    KW_TRY_VOID(session_.clear_counters(copies_.size()));
+    for (std::size_t i = 0; i < copies_.size(); ++i)
+      KW_TRY_VOID(session_.enqueue_checksum(copies_[i].base, inputs_->bytes, i));
+    KW_TRY(checksums_, session_.read_counters(copies_.size()));
+    return {};
+  }
+
+  std::uint64_t shift() { return static_cast<std::uint64_t>(random_.integer(0, 4095)) * tensor_alignment; }
+
+  // Other contents with the same distribution: the values moved along by a number of elements (of 8 bytes, so that no
+  // element is cut).
+  Result<void> rotate(CUdeviceptr from, CUdeviceptr to, std::uint64_t bytes, int set) {
+    const std::uint64_t units = bytes / 8;
+    if (units < 2) return {};
+    const std::uint64_t by = units * static_cast<std::uint64_t>(set) / static_cast<std::uint64_t>(sets_) * 8;
+    if (by == 0) return {};
+    const std::uint64_t whole = units * 8;
+    KW_CUDA(cuMemcpyDtoDAsync_v2(to, from + by, whole - by, session_.stream_));
+    KW_CUDA(cuMemcpyDtoDAsync_v2(to + whole - by, from, by, session_.stream_));
+    return {};
+  }
+
+  // An idle GPU runs at a fraction of its clock. Never set clocks: work until the same work takes the same time.
+  Result<void> raise_clocks() {
+    double last = 0;
+    int steady = 0;
+    int rounds = spin_rounds;
+    CUdeviceptr out = session_.counters_;
+    void* arguments[] = {&rounds, &out};
+    for (int i = 0; i < most_spins && steady < 3; ++i) {
+      KW_TRY(const double us, timed([&] {
+               return session_.enqueue_helper(3, static_cast<unsigned>(session_.facts_.multiprocessors * 4), 256,
+                                              arguments);
+             }));
+      steady = std::abs(us - last) < settled * us ? steady + 1 : 0;
+      last = us;
+    }
+    return {};
+  }
+
+  template <class Work>
+  Result<double> timed(const Work& work) {
+    KW_CUDA(cuEventRecord(session_.before_, session_.stream_));
+    KW_TRY_VOID(work());
+    KW_CUDA(cuEventRecord(session_.after_, session_.stream_));
+    KW_CUDA(cuEventSynchronize(session_.after_));
+    float ms = 0;
+    KW_CUDA(cuEventElapsedTime(&ms, session_.before_, session_.after_));
+    return 1000.0 * ms;
+  }
+
+  Result<void> poison_outputs(const Subject& subject, std::size_t set) {
+    const GpuPlan& plan = subject.plan->plan;
+    for (std::size_t i = 0; i < plan.buffers.size(); ++i)
+      if (plan.buffers[i].kind == Buffer::Kind::output)
+        KW_CUDA(cuMemsetD32Async(subject.places[set].addresses[i], poison_word, (plan.buffers[i].bytes + 3) / 4,
+                                 session_.stream_));
+    return {};
+  }
+
+  Result<void> flush() {
+    KW_CUDA(cuMemsetD32Async(session_.arena_, 0, flush_bytes_ / 4, session_.stream_));
+    return {};
+  }
+
+  Result<void> enqueue(const Subject& subject, std::size_t set) {
+    return session_.enqueue(*subject.module, subject.plan->plan, subject.places[set]);
+  }
+
+  Result<double> timed_alone(const Subject& subject, std::size_t set) {
+    KW_TRY_VOID(poison_outputs(subject, set));
+    KW_TRY_VOID(flush());
+    return timed([&] { return enqueue(subject, set); });
+  }
+
+  Result<void> warm_up() {
+    KW_TRY_VOID(flush());
+    KW_TRY(flush_us_, timed([&] { return flush(); }));
+    for (Subject& subject : subjects_) {
+      subject.about_us = 1e300;
+      const int runs = std::max(sets_, 2);
+      for (int i = 0; i < runs; ++i) {
+        KW_TRY(const double us, timed_alone(subject, static_cast<std::size_t>(i % sets_)));
+        subject.about_us = std::min(subject.about_us, us);
+        if (us > long_plan_us && i > 0) break;
+      }
+    }
+    return {};
+  }
+
+  template <class Work>
+  Result<CUgraphExec> graph_of(const Work& work) {
+    KW_CUDA(cuStreamBeginCapture_v2(session_.stream_, CU_STREAM_CAPTURE_MODE_RELAXED));
+    const Result<void> recorded = work();
+    CUgraph graph = nullptr;
+    const CUresult ended = cuda_.cuStreamEndCapture(session_.stream_, &graph);
+    if (!recorded.ok()) return recorded.error();
+    if (ended != CUDA_SUCCESS) return session_.failed(ended, "cuStreamEndCapture");
+    CUgraphExec made = nullptr;
+    const CUresult instantiated = cuda_.cuGraphInstantiateWithFlags(&made, graph, 0);
+    cuda_.cuGraphDestroy(graph);
+    if (instantiated != CUDA_SUCCESS) return session_.failed(instantiated, "cuGraphInstantiate");
+    KW_CUDA(cuGraphUpload(made, session_.stream_));
+    return made;
+  }
+
+  Result<void> make_graphs() {
+    double longest = 0;
+    for (const Subject& subject : subjects_)
+      if (subject.about_us < graph_below_us) longest = std::max(longest, subject.about_us);
+    if (longest == 0) return {};
+    repeats_ = std::clamp(static_cast<int>(graph_us / (longest + flush_us_)), least_repeats, most_repeats);
+    const Subject* any = nullptr;
+    for (Subject& subject : subjects_) {
+      if (subject.about_us >= graph_below_us) continue;
+      any = &subject;
+      KW_TRY(subject.graph, graph_of([&] { return repeat(subject, true); }));
+    }
+    KW_TRY(flush_graph_, graph_of([&] { return repeat(*any, false); }));
+    for (const CUgraphExec graph : {any->graph, flush_graph_}) KW_CUDA(cuGraphLaunch(graph, session_.stream_));
+    return session_.synchronize();
+  }
+
+  Result<void> repeat(const Subject& subject, bool with_plan) {
+    for (int i = 0; i < repeats_; ++i) {
+      const auto set = static_cast<std::size_t>(i % sets_);
+      KW_TRY_VOID(poison_outputs(subject, set));
+      KW_TRY_VOID(flush());
+      if (with_plan) KW_TRY_VOID(enqueue(subject, set));
+    }
+    return {};
+  }
+
+  Result<void> launch(CUgraphExec graph) {
+    KW_CUDA(cuGraphLaunch(graph, session_.stream_));
+    return {};
+  }
+
+  Result<void> measure(std::chrono::steady_clock::time_point start) {
+    const double longest = std::max_element(subjects_.begin(), subjects_.end(), [](const auto& a, const auto& b) {
+                             return a.about_us < b.about_us;
+                           })->about_us;
+    const int least =
+        longest > long_plan_us ? std::min(least_rounds_long, request_.least_rounds) : request_.least_rounds;
+    const std::size_t parts = subjects_.size() + (flush_graph_ != nullptr ? 1 : 0);
+    for (int round = 0; round < request_.most_rounds; ++round) {
+      // Which comes first must not matter.
+      const auto first = static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(parts) - 1));
+      for (std::size_t i = 0; i < parts; ++i) {
+        const std::size_t part = (first + i) % parts;
+        if (part == subjects_.size()) {
+          KW_TRY(const double us, timed([&] { return launch(flush_graph_); }));
+          flush_graph_us_.push_back(us);
+          continue;
+        }
+        Subject& subject = subjects_[part];
+        if (subject.graph != nullptr) {
+          KW_TRY(const double us, timed([&] { return launch(subject.graph); }));
+          subject.raw_us.push_back(us);
+        } else {
+          KW_TRY(const double us, timed_alone(subject, static_cast<std::size_t>(round % sets_)));
+          subject.raw_us.push_back(us);
+        }
+      }
+      if (round + 1 < least) continue;
+      if (is_known() || milliseconds_since(start) > request_.budget_ms) break;
+    }
+    return {};
+  }
+
+  std::vector<double> times_of(const Subject& subject) const {
+    if (subject.graph == nullptr) return subject.raw_us;
+    const double flushes = median(flush_graph_us_);
+    std::vector<double> times;
+    for (const double us : subject.raw_us) times.push_back(std::max((us - flushes) / repeats_, 1e-3));
+    return times;
+  }
+
+  bool is_known() const {
+    const std::vector<double> candidate = times_of(subjects_[0]);
+    std::vector<double> figures = candidate;
+    if (subjects_.size() > 1) {
+      const std::vector<double> baseline = times_of(subjects_[1]);
+      for (std::size_t i = 0; i < figures.size(); ++i) figures[i] = baseline[i] / candidate[i];
+    }
+    const Interval known = median_interval(figures);
+    return (known.high - known.low) / 2 <= request_.relative_half_width * median(figures);
+  }
+
+  Result<TimeReply> finish() {
+    TimeReply reply;
+    reply.candidate_us = times_of(subjects_[0]);
+    reply.candidate_by_graph = subjects_[0].graph != nullptr;
+    reply.flush_us = flush_us_;
+    if (subjects_.size() > 1) {
+      reply.baseline_us = times_of(subjects_[1]);
+      reply.baseline_by_graph = subjects_[1].graph != nullptr;
+    }
+    // The flushes alone poison outputs too. A kernel cannot tell this replay from those that were timed.
+    for (const Subject& subject : subjects_)
+      if (subject.graph != nullptr) KW_TRY_VOID(launch(subject.graph));
+    KW_TRY_VOID(session_.synchronize());
+    std::vector<const DeviceSession::Placement*> places;
+    for (const Subject& subject : subjects_)
+      for (const auto& place : subject.places) places.push_back(&place);
+    KW_TRY(reply.memory, session_.memory_state(places, *inputs_));
+    KW_TRY_VOID(session_.clear_counters(copies_.size()));
+    for (std::size_t i = 0; i < copies_.size(); ++i)
+      KW_TRY_VOID(session_.enqueue_checksum(copies_[i].base, inputs_->bytes, i));
+    KW_TRY(const auto sums, session_.read_counters(copies_.size()));
+    reply.memory.inputs_changed = reply.memory.inputs_changed || sums != checksums_;
+    for (std::size_t number = 0; number < subjects_.size(); ++number) {
+      const Subject& subject = subjects_[number];
+      auto& all = number == 0 ? reply.candidate_outputs : reply.baseline_outputs;
+      for (const auto& place : subject.places) {
+        KW_TRY(auto outputs, session_.read_outputs(subject.plan->plan, place, request_.samples));
+        for (std::string& output : outputs) all.push_back(std::move(output));
+        KW_TRY_VOID(session_.poison(place));
+      }
+    }
+    return reply;
+  }
+
+  struct Copy {
+    CUdeviceptr base = 0;
+    std::vector<CUdeviceptr> tensors;
+  };
+
+  DeviceSession& session_;
+  const Driver& cuda_;
+  const TimeRequest& request_;
+  Random random_;
+  const DeviceSession::Inputs* inputs_ = nullptr;
+  std::vector<Subject> subjects_;  // the candidate, and the baseline if there is one
+  std::vector<Copy> copies_;       // of the inputs
+  std::vector<std::uint64_t> checksums_;
+  std::uint64_t flush_bytes_ = 0;
+  double flush_us_ = 0;
+  int sets_ = 1;
+  int repeats_ = 1;
+  CUgraphExec flush_graph_ = nullptr;
+  std::vector<double> flush_graph_us_;
+};
+
+Result<TimeReply> DeviceSession::time(const TimeRequest& request) {
+  DeviceTimer timer(*this, request);
+  return timer.run();
+}
+
+}  // namespace kw

@@ -1,0 +1,109 @@
+#pragma once
+// The pool's side of one GPU worker: start it, ask it, throw it away.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "gpu/message.h"
+#include "profile/counters.h"
+
+namespace kw {
+
+// Inputs of one case in a file of memory, which any worker can be given.
+class InputPack {
+ public:
+  // Tensors as they will lie on the device, in the plan's order.
+  static Result<std::shared_ptr<const InputPack>> make(const std::vector<std::string_view>& tensors);
+  ~InputPack();
+  InputPack(const InputPack&) = delete;
+  InputPack& operator=(const InputPack&) = delete;
+
+  std::uint64_t id() const { return id_; }
+  int file() const { return file_; }
+  std::uint64_t bytes() const { return bytes_; }
+  const std::vector<std::uint64_t>& tensor_bytes() const { return tensor_bytes_; }
+
+ private:
+  InputPack() = default;
+  std::uint64_t id_ = 0;
+  int file_ = -1;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::uint64_t> tensor_bytes_;
+};
+
+enum class GpuEnd {
+  done,
+  refused,
+  no_memory,
+  fault,    // the kernel's doing; the worker is lost
+  timeout,  // likewise
+  lost,     // the worker ended for a reason that nobody knows
+};
+
+template <class T>
+struct GpuAnswer {
+  GpuEnd end = GpuEnd::lost;
+  std::string text;  // why, when it is not done
+  T value{};
+  bool done() const { return end == GpuEnd::done; }
+};
+struct Nothing {};
+
+struct GpuModule {
+  std::uint64_t id = 0;  // equal ids are equal modules
+  const std::string* image = nullptr;
+  const std::vector<std::string>* kernels = nullptr;  // symbols
+};
+
+class GpuWorker {
+ public:
+  using Milliseconds = std::chrono::milliseconds;
+
+  // The calling thread must outlive the worker. `resident_bytes`: of inputs that stay on the device.
+  static Result<std::unique_ptr<GpuWorker>> start(int device, std::uint64_t resident_bytes);
+  ~GpuWorker();  // with SIGKILL, and waits for its end: then nothing of it runs on the GPU any more
+  GpuWorker(const GpuWorker&) = delete;
+  GpuWorker& operator=(const GpuWorker&) = delete;
+
+  const GpuFacts& facts() const { return facts_; }
+  pid_t pid() const { return pid_; }
+  bool is_usable() const { return usable_; }
+  bool is_fresh() const { return !used_; }
+  void retire() { give_up(); }  // when it may have been harmed
+
+  // Loaded unless it is there already, beside others that were used not long ago.
+  GpuAnswer<Nothing> load_module(const GpuModule& module, Milliseconds limit);
+  void forget_module(std::uint64_t id);
+  GpuAnswer<Nothing> load_inputs(const InputPack& pack, Milliseconds limit);
+  GpuAnswer<RunReply> run(const RunRequest& request, Milliseconds limit);
+  GpuAnswer<TimeReply> time(const TimeRequest& request, Milliseconds limit);
+  GpuAnswer<CounterReport> profile(const RunRequest& request, Milliseconds limit);
+  GpuAnswer<TransferRates> transfer_rates(Milliseconds limit);
+
+ private:
+  GpuWorker(pid_t pid, int socket, std::uint64_t resident_bytes)
+      : pid_(pid), socket_(socket), resident_limit_(resident_bytes) {}
+  GpuAnswer<std::string> ask(GpuCommand command, const std::string& body, Milliseconds limit, int file = -1);
+  GpuAnswer<std::string> receive(std::chrono::steady_clock::time_point deadline);
+  bool send_head(const GpuRequestHead& head, int file);
+  void give_up();
+
+  pid_t pid_;
+  int socket_;
+  bool usable_ = true;
+  bool used_ = false;
+  GpuFacts facts_;
+  std::uint64_t resident_limit_;
+  std::uint64_t resident_bytes_ = 0;
+  std::list<std::pair<std::uint64_t, std::uint64_t>> inputs_;  // id, bytes; the one used last at the front
+  std::list<std::uint64_t> modules_;                           // likewise
+};
+
+}  // namespace kw

@@ -1,0 +1,78 @@
+#include "judge/gpu_backend.h"
+
+#include <cstdlib>
+
+#include "base/log.h"
+#include "gpu/device_session.h"
+#include "gpu/helper_kernels.h"
+#include "judge/gpu_trial.h"
+
+namespace kw {
+namespace {
+
+Result<Architecture> architecture_for(int capability) {
+  std::optional<Architecture> best;
+  for (const Architecture each : all_architectures) {
+    const std::string name(to_string(each));
+    if (name.back() == 'a') continue;  // kernels must run on every GPU of the generation
+    if (compute_capability(each) <= capability && compute_capability(each) / 10 == capability / 10) best = each;
+  }
+  if (!best) return Error{"this GPU's architecture is not known", "use --backend emulator", {}};
+  return *best;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GpuBackend>> GpuBackend::start(CompileService& service, const GpuBackendOptions& options) {
+  std::unique_ptr<GpuBackend> backend(new GpuBackend(service, options));
+  KW_TRY(backend->pool_, GpuPool::start(options.pool));
+  KW_TRY(backend->architecture_, architecture_for(backend->facts().capability));
+  const char* driver = std::getenv("KERNELWRIGHT_LIBCUDA");
+  backend->use_ptx_ = driver != nullptr && std::string(driver).find("emulated") != std::string::npos;
+  KW_TRY_VOID(backend->compile_helpers());
+  KW_TRY(auto lease, backend->pool_->borrow());
+  if (const auto rates = lease->transfer_rates(std::chrono::seconds(10)); rates.done()) backend->rates_ = rates.value;
+  return backend;
+}
+
+Result<void> GpuBackend::compile_helpers() {
+  CompileRequest request;
+  request.source = helper_kernel_source;
+  request.file_name = "helper_kernels.cu";
+  for (const std::string_view name : helper_kernel_names) request.kernels.emplace_back(name);
+  request.architecture = architecture_;
+  request.want_cubin = !use_ptx_;
+  const CompileResult compiled = service_.compile(request);
+  if (!compiled.ok()) return Error{"our own device code does not compile: " + compiled.explanation, "", {}};
+  helpers_ = gpu_kernel(compiled, use_ptx_);
+  helpers_.id = helper_slot;
+  return {};
+}
+
+void GpuBackend::judge(const GpuSubject& subject, GpuTask& data, Verdict& verdict) {
+  const auto attempt = [&](GpuPool::Wanted wanted, Verdict& result) -> Result<bool> {
+    KW_TRY(auto lease, pool_->borrow(wanted));
+    const bool fresh = lease->is_fresh();
+    result = GpuTrial(*this, subject, data, lease).run(verdict);
+    return fresh;
+  };
+  Verdict result;
+  auto fresh = attempt(options_.always_fresh ? GpuPool::Wanted::fresh : GpuPool::Wanted::any, result);
+  if (fresh.ok() && !*fresh && result.status != VerdictStatus::correct) {
+    const VerdictStatus before = result.status;
+    fresh = attempt(GpuPool::Wanted::fresh, result);
+    if (fresh.ok() && result.status != before)
+      log_event(spdlog::level::warn, "verdict_changed_in_a_fresh_worker",
+                {{"task", subject.task.name},
+                 {"before", std::string(to_string(before))},
+                 {"now", std::string(to_string(result.status))}});
+  }
+  if (!fresh.ok()) {
+    verdict.status = VerdictStatus::internal_error;
+    verdict.summary = to_string(fresh.error());
+    return;
+  }
+  verdict = std::move(result);
+}
+
+}  // namespace kw

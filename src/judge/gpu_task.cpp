@@ -1,0 +1,157 @@
+#include "judge/gpu_task.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/statistics.h"
+#include "judge/full_size.h"
+#include "judge/large_inputs.h"
+#include "judge/task_entry.h"
+
+namespace kw {
+namespace {
+
+constexpr std::int64_t chunk_elements = 64;
+constexpr std::int64_t chunks = 2048;
+constexpr double pytorch_budget_ms = 60;
+
+std::vector<std::string_view> tensors_of(const std::vector<InputTensor>& inputs) {
+  std::vector<std::string_view> tensors;
+  for (const InputTensor& input : inputs)
+    if (!input.shape.empty()) tensors.push_back(input.bytes);
+  return tensors;
+}
+
+}  // namespace
+
+OutputSample choose_sample(std::int64_t elements, std::size_t element_bytes, std::uint64_t seed) {
+  OutputSample sample;
+  if (elements <= chunks * chunk_elements) return sample;
+  sample.chunk_bytes = chunk_elements * element_bytes;
+  Random random(seed);
+  std::vector<std::int64_t> starts = {0, elements - chunk_elements};
+  for (std::int64_t i = 0; i < chunks; ++i) starts.push_back(random.integer(0, elements - chunk_elements));
+  std::sort(starts.begin(), starts.end());
+  for (const std::int64_t start : starts)
+    sample.offsets_bytes.push_back(static_cast<std::uint64_t>(start) * element_bytes);
+  return sample;
+}
+
+std::vector<std::int64_t> places_of(const OutputSample& sample, std::int64_t elements, std::size_t element_bytes) {
+  std::vector<std::int64_t> places;
+  if (sample.whole()) {
+    for (std::int64_t i = 0; i < elements; ++i) places.push_back(i);
+    return places;
+  }
+  for (const std::uint64_t offset : sample.offsets_bytes)
+    for (std::int64_t i = 0; i < chunk_elements; ++i)
+      places.push_back(static_cast<std::int64_t>(offset / element_bytes) + i);
+  return places;
+}
+
+GpuKernel gpu_kernel(const CompileResult& compiled, bool use_ptx) {
+  static std::atomic<std::uint64_t> next_id{1};
+  GpuKernel made;
+  made.id = next_id++;
+  made.image = use_ptx ? compiled.ptx : compiled.cubin;
+  for (const CompiledKernel& kernel : compiled.kernels) made.symbols.push_back(kernel.symbol);
+  made.kernels = compiled.kernels;
+  return made;
+}
+
+Result<std::shared_ptr<const InputPack>> GpuTask::pack_of(int set, const Case& one) {
+  std::lock_guard lock(packs_mutex_);
+  auto& pack = packs_[{set, one.question}];
+  if (pack == nullptr) {
+    KW_TRY(pack, InputPack::make(tensors_of(one.inputs)));
+  }
+  return pack;
+}
+
+Result<std::shared_ptr<const FullSizeCase>> GpuTask::full_size(std::size_t train_size) {
+  std::lock_guard lock(full_mutex_);
+  const auto known = full_.find(train_size);
+  if (known != full_.end()) return known->second;
+  auto made = make_full_size(train_size);
+  Result<std::shared_ptr<const FullSizeCase>> kept =
+      made.ok()
+          ? Result<std::shared_ptr<const FullSizeCase>>(std::make_shared<const FullSizeCase>(std::move(made).value()))
+          : made.error();
+  return full_.emplace(train_size, std::move(kept)).first->second;
+}
+
+Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size) {
+  FullSizeCase one;
+  one.sizes = task_.sizes_train.at(train_size);
+  const std::string hex = Sha256().add(secret_).add(task_.name).add("full size").add(to_string(one.sizes)).hex();
+  one.seed = std::stoull(hex.substr(0, 12), nullptr, 16);
+  KW_TRY(const auto inputs, make_large_inputs(task_, one.sizes, one.seed, full_size_seed));
+  KW_TRY(one.inputs, InputPack::make(tensors_of(inputs)));
+  one.input_bytes = one.inputs->bytes();
+  for (const TensorSpec& output : task_.outputs) {
+    KW_TRY(const std::int64_t elements, output.elements_at(one.sizes));
+    const std::size_t width = bytes_of(output.dtype);
+    one.output_bytes += static_cast<std::uint64_t>(elements) * width;
+    one.samples.push_back(choose_sample(elements, width, one.seed ^ one.samples.size()));
+    one.places.push_back(places_of(one.samples.back(), elements, width));
+  }
+  KW_TRY(const auto reference, make_reference(task_));
+  const Device device = gpu_available().ok() ? Device::gpu : Device::cpu;
+  const auto answers = [&](const PreparedInputs& from, Precision precision) -> Result<std::vector<OutputTensor>> {
+    KW_TRY(auto sampled, reference->run_at(from, one.sizes, precision, one.places));
+    std::vector<OutputTensor> picked;
+    for (SampledOutput& output : sampled) picked.push_back(std::move(output.elements));
+    return picked;
+  };
+  KW_TRY(const auto prepared, reference->prepare(inputs, device));
+  KW_TRY(one.truth, answers(*prepared, Precision::truth));
+  KW_TRY(const auto own, answers(*prepared, Precision::task_dtype));
+  std::vector<OutputTensor> coarse;
+  {
+    KW_TRY(const auto coarse_prepared, reference->prepare(coarse_inputs(inputs), device));
+    KW_TRY(coarse, answers(*coarse_prepared, Precision::truth));
+  }
+  for (std::size_t i = 0; i < one.truth.size(); ++i)
+    one.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
+                                         : derive_bound(one.truth[i], own[i], coarse[i]));
+  if (want_pytorch_ && device == Device::gpu) {
+    TimingOptions timing;
+    timing.budget_ms = pytorch_budget_ms;
+    const auto times = reference->time_us(*prepared, one.sizes, timing);
+    if (times.ok()) {
+      one.pytorch_us = median(times->trials_us);
+    } else {
+      log_event(spdlog::level::warn, "pytorch_not_timed", {{"task", task_.name}, {"reason", times.error().message}});
+    }
+  }
+  return one;
+}
+
+std::shared_ptr<const NaiveOnGpu> GpuTask::naive(CompileService& service, Architecture architecture, bool use_ptx) {
+  std::lock_guard lock(naive_mutex_);
+  if (naive_made_) return naive_;
+  naive_made_ = true;
+  if (task_.naive.empty()) return nullptr;
+  BuildOptions options;
+  options.architecture = architecture;
+  for (const Sizes& sizes : task_.sizes_train) {
+    const auto scalars = scalars_at(task_, sizes, full_size_seed);
+    if (!scalars.ok()) return nullptr;
+    options.plans.push_back({sizes, *scalars});
+  }
+  const KernelBuild build = build_kernel(service, task_, task_.naive, task_.naive_file, options);
+  if (!build.built()) return nullptr;
+  NaiveOnGpu made;
+  made.kernel = gpu_kernel(build.compiled, use_ptx);
+  for (const SizedPlan& sized : build.plans) {
+    auto plan = gpu_plan(sized.plan, made.kernel.kernels);
+    made.plans.push_back(plan.ok() ? std::optional<GpuPlan>(std::move(plan).value()) : std::nullopt);
+  }
+  naive_ = std::make_shared<const NaiveOnGpu>(std::move(made));
+  return naive_;
+}
+
+}  // namespace kw

@@ -1,0 +1,78 @@
+#pragma once
+// What the GPU backend keeps for a task: inputs that workers can be given, full-size cases with sampled answers, the
+// naive kernel ready to run, and PyTorch's own times.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/worker_process.h"
+#include "judge/case_book.h"
+#include "judge/kernel_build.h"
+
+namespace kw {
+
+// A task at one of its train sizes. The whole truth of a full-size output would fill the memory of the machine over
+// many tasks, and nobody gains by being wrong in a thousandth of it: places that nobody can guess are compared.
+struct FullSizeCase {
+  Sizes sizes;
+  std::uint64_t seed = 0;
+  std::shared_ptr<const InputPack> inputs;
+  std::vector<OutputSample> samples;  // of each output
+  Positions places;                   // element numbers of the samples
+  std::vector<OutputTensor> truth;    // at those places
+  std::vector<ErrorBound> bounds;
+  std::uint64_t input_bytes = 0, output_bytes = 0;
+  std::optional<double> pytorch_us;  // eager; unknown when it could not be timed
+};
+
+// A kernel ready for the device.
+struct GpuKernel {
+  std::uint64_t id = 0;
+  std::string image;
+  std::vector<std::string> symbols;
+  std::vector<CompiledKernel> kernels;
+  GpuModule module() const { return {id, &image, &symbols}; }
+};
+// `use_ptx`: the driver compiles it (an emulated driver takes nothing else).
+GpuKernel gpu_kernel(const CompileResult& compiled, bool use_ptx);
+
+struct NaiveOnGpu {
+  GpuKernel kernel;
+  std::vector<std::optional<GpuPlan>> plans;  // at each train size
+};
+
+class GpuTask {
+ public:
+  GpuTask(Task task, std::string secret, bool want_pytorch)
+      : task_(std::move(task)), secret_(std::move(secret)), want_pytorch_(want_pytorch) {}
+
+  // Made at first use, from any thread.
+  Result<std::shared_ptr<const InputPack>> pack_of(int set, const Case& one);
+  Result<std::shared_ptr<const FullSizeCase>> full_size(std::size_t train_size);
+  // Null when the task has no naive kernel or it does not compile.
+  std::shared_ptr<const NaiveOnGpu> naive(CompileService& service, Architecture architecture, bool use_ptx);
+
+ private:
+  Result<FullSizeCase> make_full_size(std::size_t train_size);
+
+  Task task_;
+  std::string secret_;
+  bool want_pytorch_;
+  std::mutex packs_mutex_;
+  std::map<std::pair<int, std::size_t>, std::shared_ptr<const InputPack>> packs_;  // by set and question
+  std::mutex full_mutex_;
+  std::map<std::size_t, Result<std::shared_ptr<const FullSizeCase>>> full_;
+  std::mutex naive_mutex_;
+  bool naive_made_ = false;
+  std::shared_ptr<const NaiveOnGpu> naive_;
+};
+
+// Chunks at random places, the beginning and the end; everything of a small output.
+OutputSample choose_sample(std::int64_t elements, std::size_t element_bytes, std::uint64_t seed);
+std::vector<std::int64_t> places_of(const OutputSample& sample, std::int64_t elements, std::size_t element_bytes);
+
+}  // namespace kw

@@ -1,0 +1,16 @@
+#pragma once
+// Device time of what a call enqueues on the legacy default stream, which is torch's.
+
+#include <functional>
+
+#include "reference/cuda_driver.h"
+#include "reference/reference.h"
+
+namespace kw {
+
+// Each trial: flushes of the L2, an event, the call, an event, and waiting for it. Flushes take longer than the host
+// needs to enqueue the call, so the device never waits for the host between the events; how many that takes is found
+// out first. Torch's context must be current. Throws what `call` throws, and std::runtime_error from the driver.
+ReferenceTimes time_on_gpu(const CudaDriver& driver, const std::function<void()>& call, const TimingOptions& options);
+
+}  // namespace kw
