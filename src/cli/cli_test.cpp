@@ -177,6 +177,31 @@ TEST(CommandLine, JudgesAKernel) {
   EXPECT_EQ(run({"judge", "relu", "/no/such/file.cu"}).exit_code, 2);
 }
 
+TEST(CommandLine, CalibratesAProfile) {
+  const TemporaryFolder folder;
+  const std::string measured = (folder.path() / "times.jsonl").string();
+  const std::string out = (folder.path() / "mine.yaml").string();
+  std::string lines;
+  for (const char* task : {"softplus", "gelu", "sigmoid"})
+    for (const auto& [kernel, us] : {std::pair("naive", 80.0), std::pair("optimised", 70.0)}) {
+      const char* size = std::string(task) != "sigmoid" ? R"({"n": 16777216})" : R"({"cols": 4096, "rows": 4096})";
+      lines += std::string(R"({"task": ")") + task + R"(", "kernel": ")" + kernel + R"(", "size": )" + size +
+               R"(, "us": )" + std::to_string(us) + "}\n";
+    }
+  lines += R"({"task": "relu", "kernel": "tests/exploits/no_such_file.cu", "size": {"n": 16777216}, "us": 80})";
+  ASSERT_TRUE(write_file_atomic(measured, lines).ok());
+  const auto good = run({"calibrate", "--measured", measured, "--out", out, "--folds", "2", "--json"});
+  ASSERT_EQ(good.exit_code, 0) << good.output << good.error_output;
+  const Json json = Json::parse(good.output);
+  EXPECT_GE(json["times"], 4) << json;
+  EXPECT_GE(json["left_out"].size(), 1u);
+  EXPECT_TRUE(json["full_sizes"]["held_out"].contains("mean_percent"));
+  EXPECT_NE(read_file(out)->find("fitted:"), std::string::npos);
+  EXPECT_EQ(run({"calibrate", "--measured", "/no/such/file"}).exit_code, 2);
+  ASSERT_TRUE(write_file_atomic(measured, R"({"task": "relu"})").ok());
+  EXPECT_EQ(run({"calibrate", "--measured", measured}).exit_code, 2);
+}
+
 TEST(CommandLine, TaskFromAFileWithAnInlineKernel) {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "mine.yaml").string();

@@ -296,6 +296,8 @@ Result<FunctionCode> FunctionDecoder::decode() {
     if (code_.file_bytes > file_limit_bytes)
       return Error{fmt::format("{} has too many registers to be emulated", function_.name), "", {}};
   }
+  for (std::uint32_t first : function_.not_unrolled)
+    if (pc_of_[first] != ~0u) code_.not_unrolled.push_back(pc_of_[first]);
   if (code_.code.empty()) {
     stop_with("a function without a body");
   }

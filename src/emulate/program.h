@@ -205,6 +205,7 @@ struct FunctionCode {
   std::vector<BarrierUse> barriers;
   std::vector<std::vector<std::uint32_t>> branch_tables;
   std::vector<MatrixOperation> matrices;
+  std::vector<std::uint32_t> not_unrolled;  // where loops begin that the source asks not to unroll
 };
 
 struct InstructionOrigin {

@@ -138,6 +138,7 @@ struct PtxFunction {
   // Never empty unless external or an alias; the last instruction never falls through: a `ret` is added where needed,
   // so labels and branches always point at an instruction.
   std::vector<PtxInstruction> body;
+  std::vector<std::uint32_t> not_unrolled;   // `.pragma "nounroll"` stands before these: loops that begin here
   std::uint32_t max_threads[3] = {0, 0, 0};  // .maxntid
   std::uint32_t required_threads[3] = {0, 0, 0};
   std::uint32_t min_blocks_per_sm = 0;  // .minnctapersm

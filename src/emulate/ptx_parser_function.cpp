@@ -146,7 +146,11 @@ bool parse_body_directive(PtxParser& parser, PtxFunctionBody& body) {
     return parse_variables(parser, &body, {true});
   if (directive.text == ".loc") return parse_location(parser);
   if (directive.text == ".reg") return parse_registers(parser, body);
-  if (directive.text == ".pragma") return skip_to_semicolon(parser);
+  if (directive.text == ".pragma") {
+    if (parser.lexer.current().text == "\"nounroll\"")
+      body.function->not_unrolled.push_back(static_cast<std::uint32_t>(body.function->body.size()));
+    return skip_to_semicolon(parser);
+  }
   return fail(parser, directive, quoted_ptx(directive.text) + " is not expected in a function's body");
 }
 

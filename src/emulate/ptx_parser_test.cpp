@@ -219,6 +219,13 @@ TEST(PtxParser, LabelsBelongToTheirScope) {
   EXPECT_EQ(kernel.body[3].operands[0].index, 4);
 }
 
+TEST(PtxParser, KnowsLoopsThatAreNotUnrolled) {
+  const PtxFunction kernel = body_of(
+      "mov.u32 %r1, 0;\n$L1:\n.pragma \"nounroll\";\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, 9;\n@%p1 bra $L1;\n"
+      ".pragma \"other\";\nret;");
+  EXPECT_THAT(kernel.not_unrolled, ElementsAre(1u));
+}
+
 TEST(PtxParser, EndsEveryBodyWithAnInstructionThatLeaves) {
   EXPECT_EQ(body_of("").body.size(), 1u);
   EXPECT_EQ(body_of("ret;").body.size(), 1u);

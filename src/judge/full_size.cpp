@@ -46,6 +46,8 @@ class Preparation {
         prepared_.steps.push_back(ProfiledTransfer{ProfiledTransfer::Kind::set, set->bytes});
       } else if (const auto* copy = std::get_if<MemoryCopy>(&step)) {
         prepared_.steps.push_back(ProfiledTransfer{ProfiledTransfer::Kind::copy, copy->bytes});
+      } else if (std::holds_alternative<ScratchAllocate>(step)) {
+        ++prepared_.allocations;
       }
     }
     return std::move(prepared_);

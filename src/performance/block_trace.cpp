@@ -63,6 +63,7 @@ void BlockRecorder::record(std::uint32_t warp, std::uint32_t number, const Obser
     out.first_sector = static_cast<std::uint32_t>(trace_.sectors.size());
     out.lines = narrow<std::uint16_t>(collect_sectors(local ? interleaved(access, warp) : access, trace_.sectors));
     out.sectors = narrow<std::uint16_t>(static_cast<std::uint32_t>(trace_.sectors.size()) - out.first_sector);
+    out.bank_passes = narrow<std::uint16_t>(shared_wavefronts(local ? interleaved(access, warp) : access));
     out.fewest_sectors = narrow<std::uint16_t>(local ? out.sectors : fewest_sectors(access));
     if (atomic && !local)
       for (LaneMask left = access.active; left != 0; left &= left - 1)

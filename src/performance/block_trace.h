@@ -32,7 +32,8 @@ struct TraceAccess {
   std::uint16_t sectors = 0;
   std::uint16_t fewest_sectors = 0;
   std::uint16_t lines = 0;
-  std::uint16_t wavefronts = 0;  // shared memory, constants
+  std::uint16_t bank_passes = 0;  // global and local loads that hit: the L1 has the banks of shared memory
+  std::uint16_t wavefronts = 0;   // shared memory, constants
   std::uint16_t fewest_wavefronts = 0;
   std::uint16_t same_address = 0;  // atomics: the most lanes at one address
   // Filled in by the replay.

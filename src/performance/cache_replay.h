@@ -6,14 +6,9 @@
 #include <unordered_map>
 
 #include "performance/block_trace.h"
+#include "performance/kernel_counts.h"
 
 namespace kw {
-
-// Of one allocation; numbers of 32-byte sectors, extrapolated loops included.
-struct AllocationUse {
-  double read = 0;     // different ones that are read before the block writes them
-  double written = 0;  // different ones
-};
 
 struct CacheReplay {
   double l2_load_sectors = 0;  // asked of the second-level cache

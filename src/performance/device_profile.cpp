@@ -88,6 +88,7 @@ Result<DeviceProfile> parse_profile(const std::string& text, const std::string& 
   profile.multiprocessors = static_cast<int>(multiprocessors);
   numbers.read("clock_ghz", profile.clock_ghz);
   numbers.read("dram_gb_per_s", profile.dram_gb_per_s);
+  numbers.read("dram_ramp_us", profile.dram_ramp_us);
   numbers.read("l2_gb_per_s", profile.l2_gb_per_s);
   numbers.read("l2_bytes_per_cycle_and_sm", profile.l2_bytes_per_cycle_and_sm);
   numbers.read("l2_mib", profile.l2_mib);
@@ -104,6 +105,7 @@ Result<DeviceProfile> parse_profile(const std::string& text, const std::string& 
   numbers.read("shared_latency_cycles", profile.shared_latency_cycles);
   numbers.read("l2_latency_cycles", profile.l2_latency_cycles);
   numbers.read("dram_latency_cycles", profile.dram_latency_cycles);
+  numbers.read("instruction_latency_factor", profile.instruction_latency_factor);
   numbers.read("barrier_cycles", profile.barrier_cycles);
   numbers.read("block_start_cycles", profile.block_start_cycles);
   numbers.read("warp_start_cycles", profile.warp_start_cycles);
@@ -112,7 +114,9 @@ Result<DeviceProfile> parse_profile(const std::string& text, const std::string& 
   numbers.read("launch_us", profile.launch_us);
   numbers.read("next_launch_us", profile.next_launch_us);
   numbers.read("transfer_us", profile.transfer_us);
+  numbers.read("allocation_us", profile.allocation_us, false);
   numbers.read("atomic_same_address_ns", profile.atomic_same_address_ns);
+  numbers.read("atomic_line_ns", profile.atomic_line_ns);
   numbers.read("atomic_sectors_per_ns", profile.atomic_sectors_per_ns);
   numbers.read("shared_atomic_cycles", profile.shared_atomic_cycles);
   numbers.read("shared_atomic_loop_cycles", profile.shared_atomic_loop_cycles);
@@ -180,18 +184,28 @@ std::vector<std::string> profile_names(const fs::path& folder) {
   return names;
 }
 
+static Result<fs::path> profile_file(const std::string& name_or_path) {
+  if (name_or_path.find_first_of("/.") != std::string::npos) return fs::path(name_or_path);
+  KW_TRY(const fs::path folder, profiles_folder());
+  const fs::path file = folder / (name_or_path + ".yaml");
+  if (fs::exists(file)) return file;
+  std::string known;
+  for (const std::string& name : profile_names(folder)) known += (known.empty() ? "" : ", ") + name;
+  return Error{"there is no device profile '" + name_or_path + "'", "known: " + known, {}};
+}
+
+Result<std::string> read_profile_text(const std::string& name_or_path) {
+  KW_TRY(const fs::path file, profile_file(name_or_path));
+  return read_file(file, max_profile_bytes);
+}
+
 Result<DeviceProfile> load_profile(const std::string& name_or_path) {
-  fs::path file = name_or_path;
-  if (name_or_path.find_first_of("/.") == std::string::npos) {
+  KW_TRY(const fs::path file, profile_file(name_or_path));
+  fs::path instructions = file.parent_path() / "instructions.yaml";
+  if (!fs::exists(instructions)) {
     KW_TRY(const fs::path folder, profiles_folder());
-    file = folder / (name_or_path + ".yaml");
-    if (!fs::exists(file)) {
-      std::string known;
-      for (const std::string& name : profile_names(folder)) known += (known.empty() ? "" : ", ") + name;
-      return Error{"there is no device profile '" + name_or_path + "'", "known: " + known, {}};
-    }
+    instructions = folder / "instructions.yaml";
   }
-  const fs::path instructions = file.parent_path() / "instructions.yaml";
   KW_TRY(const std::string text, read_file(file, max_profile_bytes));
   KW_TRY(const std::string instruction_text, read_file(instructions, max_profile_bytes));
   // yaml-cpp reports errors by throwing.

@@ -35,6 +35,7 @@ struct DeviceProfile {
 
   // Achievable, not the datasheet's.
   double dram_gb_per_s = 0;
+  double dram_ramp_us = 0;  // until DRAM is busy, and from when it no longer is: added to bytes / bandwidth
   double l2_gb_per_s = 0;
   double l2_bytes_per_cycle_and_sm = 64;
   double l2_mib = 0;  // what one SM's data can occupy
@@ -54,6 +55,7 @@ struct DeviceProfile {
   double shared_latency_cycles = 0;
   double l2_latency_cycles = 0;
   double dram_latency_cycles = 0;
+  double instruction_latency_factor = 1;  // to the latencies of instructions.yaml
   double barrier_cycles = 0;
   double block_start_cycles = 0;  // from one block's end on an SM to the next one's first instruction, and its draining
   double warp_start_cycles = 0;   // added for each warp of a block
@@ -63,7 +65,9 @@ struct DeviceProfile {
   double launch_us = 0;                  // of the first kernel in the measured interval
   double next_launch_us = 0;             // of each one that follows in the stream
   double transfer_us = 0;                // of a memset or copy, besides its bandwidth
+  double allocation_us = 0;              // of a plan that calls cudaMallocAsync: the pool grows once
   double atomic_same_address_ns = 0;     // global: one update after the other
+  double atomic_line_ns = 0;             // global: one sector of a line after the other
   double atomic_sectors_per_ns = 0;      // global: of the whole device
   double shared_atomic_cycles = 0;       // native (integers), for each conflicting lane
   double shared_atomic_loop_cycles = 0;  // floats: a compare-and-swap loop
@@ -77,8 +81,10 @@ struct DeviceProfile {
   const InstructionCost& cost_of(std::string_view form) const;
 };
 
-// "h200", or a path to a YAML file. instructions.yaml is read from the same folder.
+// "h200", or a path to a YAML file. instructions.yaml is read from the same folder, or from profiles/.
 Result<DeviceProfile> load_profile(const std::string& name_or_path);
+// The text of that file.
+Result<std::string> read_profile_text(const std::string& name_or_path);
 // KERNELWRIGHT_PROFILES, or profiles/ beside or above the program.
 Result<std::filesystem::path> profiles_folder();
 std::vector<std::string> profile_names(const std::filesystem::path& folder);

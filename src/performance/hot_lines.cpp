@@ -32,9 +32,9 @@ double cost_of(const DeviceProfile& device, const KernelProfile& profile, const 
     if (term.us <= 0) continue;
     if (term.name == "issue") add(own.executions * known.issue_slots, profile.issue_slots, term);
     if (term.name == name_of(known.pipe))
-      add(own.executions * known.pipe_cycles, profile.pipe_cycles[static_cast<std::size_t>(known.pipe)], term);
+      add(own.executions * known.pipe_lanes, profile.pipe_lanes[static_cast<std::size_t>(known.pipe)], term);
     if (term.name == "shared memory" || term.name == "l1 throughput")
-      add(own.wavefronts + own.l1_cycles, profile.shared_wavefronts + profile.l1_cycles, term);
+      add(own.wavefronts + own.l1_cycles, profile.shared_wavefronts + l1_cycles(device, profile), term);
     const bool traffic = term.name == "l2 bandwidth" || term.name == "dram bandwidth";
     const double l2_sectors = profile.l2_load_sectors + profile.l2_store_sectors;
     if (traffic && global) add(known.plain_load ? own.missed_sectors : own.sectors, l2_sectors, term);
@@ -44,7 +44,7 @@ double cost_of(const DeviceProfile& device, const KernelProfile& profile, const 
                                  ? (own.missed_sectors > 0 ? device.dram_latency_cycles : device.l1_latency_cycles)
                              : own.wavefronts > 0 ? device.shared_latency_cycles
                                                   : known.latency_cycles;
-      add(own.executions * latency, profile.chain_dram_cycles * profile.warps, term);
+      add(own.executions * latency, profile.chain_dram.cycles * profile.warps, term);
     }
   }
   return cost;

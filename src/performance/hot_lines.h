@@ -1,6 +1,7 @@
 #pragma once
 // Which source lines a kernel's time goes to, and why.
 
+#include "performance/kernel_profile.h"
 #include "performance/kernel_time.h"
 
 namespace kw {

@@ -23,7 +23,29 @@ constexpr std::int64_t smallest_loop_budget = 300;
 struct BlockCounts {
   double instructions = 0;
   double l2_sectors = 0;
-  double chain_l2 = 0, chain_dram = 0;
+  double chain_dram = 0;
+};
+
+double l1_cycles_of(const DeviceProfile& device, const RequestShape& shape) {
+  // Stores go on to the L2 a line at a time; loads look up tags and then read the banks.
+  if (shape.store)
+    return std::max(shape.sectors / device.l1_sectors_per_cycle, shape.lines / device.store_lines_per_cycle);
+  return std::max({shape.sectors / device.l1_sectors_per_cycle, shape.lines / device.l1_lines_per_cycle,
+                   shape.bank_passes / device.shared_wavefronts_per_cycle});
+}
+
+// A line that atomics of the middle block ask for most, or an address; and whether other blocks do so too.
+struct HotPlace {
+  std::uint64_t place = 0;
+  double of_middle = 0;
+  double neighbours = 0;  // that touch it too
+  double far = 0;         // sum over the far blocks
+
+  // Neighbours lie on both sides; far blocks stand for the whole grid.
+  double of_grid(double far_blocks, double blocks) const {
+    const double near = of_middle * (1 + 2 * neighbours);
+    return far_blocks > 0 ? std::max(near, far / far_blocks * blocks) : near;
+  }
 };
 
 class Sampler {
@@ -46,7 +68,7 @@ class Sampler {
     const std::uint64_t base = number_of(middle);
     KW_TRY_VOID(emulate(base));
     CacheReplay base_replay = count();
-    find_hottest_address();
+    find_hottest();
     for (int dimension = 0; dimension < 3; ++dimension) {
       if (grid[dimension] < 2) continue;
       auto next = middle;
@@ -67,7 +89,8 @@ class Sampler {
       KW_TRY_VOID(emulate(std::min(chosen, blocks - 1)));
       count();
       ++far_blocks_;
-      far_updates_ += updates_of_hottest();
+      hot_address_.far += updates(hot_address_.place);
+      hot_line_.far += line_sectors(hot_line_.place);
       // The next one may cost as much again.
       const bool spent = 2 * profile_.emulated_warp_instructions > options_.warp_instructions;
       if (spent || (counted_.size() >= 3 && spread() < equal_blocks)) break;
@@ -113,8 +136,8 @@ class Sampler {
     block_chain(code, device_, trace, {device_.l2_latency_cycles});
     CacheReplay replay = replay_caches(trace, share());
     BlockCounts own;
-    own.chain_l2 = block_chain(code, device_, trace, {device_.l2_latency_cycles});
-    own.chain_dram = block_chain(code, device_, trace, {device_.dram_latency_cycles});
+    add_chain(&DeviceProfile::l2_latency_cycles, profile_.chain_l2);
+    own.chain_dram = add_chain(&DeviceProfile::dram_latency_cycles, profile_.chain_dram);
     for (const auto& warp : trace.warps) {
       for (const TraceEntry& entry : warp) {
         const StaticInstruction& known = code.instructions[entry.instruction];
@@ -123,7 +146,7 @@ class Sampler {
         sum.lanes += entry.weight * entry.lanes;
         own.instructions += entry.weight;
         profile_.issue_slots += entry.weight * known.issue_slots;
-        profile_.pipe_cycles[static_cast<std::size_t>(known.pipe)] += entry.weight * known.pipe_cycles;
+        profile_.pipe_lanes[static_cast<std::size_t>(known.pipe)] += entry.weight * known.pipe_lanes;
       }
     }
     for (const TraceAccess& access : trace.accesses) count_access(access);
@@ -132,8 +155,6 @@ class Sampler {
     profile_.l2_load_sectors += replay.l2_load_sectors;
     profile_.l2_store_sectors += replay.l2_store_sectors;
     profile_.far_sectors += replay.far_sectors;
-    profile_.chain_l2_cycles += own.chain_l2;
-    profile_.chain_dram_cycles += own.chain_dram;
     for (const auto& [index, use] : replay.uses) {
       AllocationProfile& sum = profile_.allocations[index];
       sum.bytes = memory_.allocations()[static_cast<std::size_t>(index)]->bytes;
@@ -142,6 +163,26 @@ class Sampler {
     }
     counted_.push_back(own);
     return replay;
+  }
+
+  // With misses served at the latency `missed`. The slopes are differences: the constants are each made a little
+  // larger.
+  double add_chain(double DeviceProfile::*missed, ChainProfile& sum) {
+    constexpr double step = 0.02;
+    BlockTrace& trace = recorder_.trace();
+    const double cycles = block_chain(*profile_.code, device_, trace, {device_.*missed});
+    sum.cycles += cycles;
+    if (!options_.chain_slopes) return cycles;
+    DeviceProfile other = device_;
+    for (std::size_t i = 0; i < chain_constants.size(); ++i) {
+      double& constant = other.*chain_constants[i];
+      const double before = constant, change = step * constant;
+      constant += change;
+      const double longer = block_chain(*profile_.code, other, trace, {other.*missed});
+      if (change > 0) sum.slopes[i] += (longer - cycles) / change;
+      constant = before;
+    }
+    return cycles;
   }
 
   void count_access(const TraceAccess& access) {
@@ -157,17 +198,16 @@ class Sampler {
       // Conflicting updates follow one another.
       const double passes = access.same_address * device_.shared_atomic_cycles;
       sum.wavefronts += weight * passes;
-      profile_.shared_wavefronts += weight * passes;
+      profile_.shared_atomic_turns += weight * access.same_address;
     }
     if (access.sectors == 0) return;
     const bool store = access.kind == ObservedAccess::Kind::store || access.kind == ObservedAccess::Kind::matrix_store;
-    const double lines_per_cycle = store ? device_.store_lines_per_cycle : device_.l1_lines_per_cycle;
-    const double cycles = std::max(access.sectors / device_.l1_sectors_per_cycle, access.lines / lines_per_cycle);
+    const RequestShape shape{store, access.sectors, access.lines, access.bank_passes};
     sum.sectors += weight * access.sectors;
     sum.fewest_sectors += weight * access.fewest_sectors;
     sum.missed_sectors += weight * access.missed_sectors;
-    sum.l1_cycles += weight * cycles;
-    profile_.l1_cycles += weight * cycles;
+    sum.l1_cycles += weight * l1_cycles_of(device_, shape);
+    profile_.accesses[shape] += weight;
     profile_.requests += weight;
     profile_.sectors += weight * access.sectors;
     if (access.kind == ObservedAccess::Kind::atomic || access.kind == ObservedAccess::Kind::reduction)
@@ -194,24 +234,43 @@ class Sampler {
     for (const auto& [index, count] : counts)
       profile_.allocations[index].shared_with_neighbour[static_cast<std::size_t>(dimension)] =
           count.second / count.first;
-    if (hottest_ != 0 && updates_of_hottest() > 0) ++neighbours_that_update_;
+    if (updates(hot_address_.place) > 0) ++hot_address_.neighbours;
+    if (line_sectors(hot_line_.place) > 0) ++hot_line_.neighbours;
   }
 
-  // Of the middle block. Whether the others update it too is seen in those that are looked at.
-  void find_hottest_address() {
-    std::map<std::uint64_t, double> updates;
-    for (const auto& [address, weight] : recorder_.trace().atomic_addresses) updates[address] += weight;
-    for (const auto& [address, count] : updates) {
-      if (count <= profile_.hottest_updates) continue;
-      profile_.hottest_updates = count;
-      hottest_ = address;
+  template <class Visit>
+  void for_atomic_sectors(Visit visit) {
+    const BlockTrace& trace = recorder_.trace();
+    for (const TraceAccess& access : trace.accesses) {
+      const bool atomic = access.kind == ObservedAccess::Kind::atomic || access.kind == ObservedAccess::Kind::reduction;
+      for (std::uint32_t i = 0; atomic && i < access.sectors; ++i)
+        visit(trace.sectors[access.first_sector + i] * sector_bytes / line_bytes, access.weight);
     }
   }
 
-  double updates_of_hottest() {
+  // Of the middle block. Whether the others ask for the same is seen in those that are looked at.
+  void find_hottest() {
+    std::map<std::uint64_t, double> addresses, lines;
+    for (const auto& [address, weight] : recorder_.trace().atomic_addresses) addresses[address] += weight;
+    for_atomic_sectors([&](std::uint64_t line, double weight) { lines[line] += weight; });
+    for (const auto& [counts, hot] : {std::pair(&addresses, &hot_address_), std::pair(&lines, &hot_line_)})
+      for (const auto& [place, count] : *counts) {
+        if (count <= hot->of_middle) continue;
+        hot->of_middle = count;
+        hot->place = place;
+      }
+  }
+
+  double updates(std::uint64_t wanted) {
     double count = 0;
     for (const auto& [address, weight] : recorder_.trace().atomic_addresses)
-      if (address == hottest_) count += weight;
+      if (address == wanted) count += weight;
+    return count;
+  }
+
+  double line_sectors(std::uint64_t wanted) {
+    double count = 0;
+    for_atomic_sectors([&](std::uint64_t line, double weight) { count += line == wanted ? weight : 0; });
     return count;
   }
 
@@ -235,23 +294,26 @@ class Sampler {
            {&sum.executions, &sum.lanes, &sum.requests, &sum.sectors, &sum.fewest_sectors, &sum.missed_sectors,
             &sum.l1_cycles, &sum.wavefronts, &sum.fewest_wavefronts, &sum.same_address})
         *value /= count;
-    for (double* value : {&profile_.warp_instructions, &profile_.issue_slots, &profile_.shared_wavefronts,
-                          &profile_.fewest_wavefronts, &profile_.l1_cycles, &profile_.requests, &profile_.sectors,
-                          &profile_.l2_load_sectors, &profile_.l2_store_sectors, &profile_.far_sectors,
-                          &profile_.atomic_sectors, &profile_.chain_l2_cycles, &profile_.chain_dram_cycles})
+    for (double* value :
+         {&profile_.warp_instructions, &profile_.issue_slots, &profile_.shared_wavefronts, &profile_.fewest_wavefronts,
+          &profile_.shared_atomic_turns, &profile_.requests, &profile_.sectors, &profile_.l2_load_sectors,
+          &profile_.l2_store_sectors, &profile_.far_sectors, &profile_.atomic_sectors, &profile_.chain_l2.cycles,
+          &profile_.chain_dram.cycles})
       *value /= count;
-    for (double& cycles : profile_.pipe_cycles) cycles /= count;
+    for (double& lanes : profile_.pipe_lanes) lanes /= count;
+    for (auto& [shape, weight] : profile_.accesses) weight /= count;
+    for (ChainProfile* chain : {&profile_.chain_l2, &profile_.chain_dram})
+      for (double& slope : chain->slopes) slope /= count;
+    for (std::size_t i = 0; i < chain_constants.size(); ++i) profile_.chain_base[i] = device_.*chain_constants[i];
     for (auto& [index, allocation] : profile_.allocations) {
       allocation.use.read /= count;
       allocation.use.written /= count;
     }
-    // Neighbours lie on both sides; far blocks stand for the whole grid.
-    profile_.hottest_updates *= 1 + 2 * neighbours_that_update_;
-    if (far_blocks_ > 0)
-      profile_.hottest_updates = std::max(profile_.hottest_updates, far_updates_ / far_blocks_ * profile_.blocks);
+    profile_.hottest_updates = hot_address_.of_grid(far_blocks_, profile_.blocks);
+    profile_.hottest_line_sectors = hot_line_.of_grid(far_blocks_, profile_.blocks);
     double longest = 0;
     for (const BlockCounts& block : counted_) longest = std::max(longest, block.chain_dram);
-    if (profile_.chain_dram_cycles > 0) profile_.longest_chain_ratio = longest / profile_.chain_dram_cycles;
+    if (profile_.chain_dram.cycles > 0) profile_.longest_chain_ratio = longest / profile_.chain_dram.cycles;
     profile_.sampled_blocks = static_cast<int>(counted_.size());
     profile_.spread = spread();
     profile_.extrapolated = recorder_.loops().cut_any();
@@ -265,13 +327,24 @@ class Sampler {
   KernelProfile& profile_;
   BlockRecorder recorder_;
   std::vector<BlockCounts> counted_;
-  std::uint64_t hottest_ = 0;  // an address
-  double neighbours_that_update_ = 0;
+  HotPlace hot_address_, hot_line_;
   double far_blocks_ = 0;
-  double far_updates_ = 0;
 };
 
 }  // namespace
+
+double l1_cycles(const DeviceProfile& device, const KernelCounts& counts) {
+  double cycles = 0;
+  for (const auto& [shape, weight] : counts.accesses) cycles += weight * l1_cycles_of(device, shape);
+  return cycles;
+}
+
+double chain_cycles(const DeviceProfile& device, const KernelCounts& counts, const ChainProfile& chain) {
+  double cycles = chain.cycles;
+  for (std::size_t i = 0; i < chain_constants.size(); ++i)
+    cycles += chain.slopes[i] * (device.*chain_constants[i] - counts.chain_base[i]);
+  return std::max(cycles, 0.0);
+}
 
 Result<KernelProfile> profile_kernel(const DeviceProfile& device, DeviceMemory& memory, const ProfiledLaunch& launch,
                                      const EstimateOptions& options) {

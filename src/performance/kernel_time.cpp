@@ -34,7 +34,7 @@ Extent consecutive(double count, const Extent& grid) {
           std::clamp(std::ceil(count / (grid[0] * grid[1])), 1.0, grid[2])};
 }
 
-double footprint_bytes(const KernelProfile& profile, const Extent& extent) {
+double footprint_bytes(const KernelCounts& profile, const Extent& extent) {
   double sectors = 0;
   for (const auto& [index, allocation] : profile.allocations)
     sectors += std::max(distinct(allocation.use.read, allocation, extent),
@@ -45,7 +45,7 @@ double footprint_bytes(const KernelProfile& profile, const Extent& extent) {
 // What the second-level cache fetches and writes back: everything once, and again what is wanted after more than the
 // cache holds has passed. Neighbours in x run at the same time; those in y and z come after a row or a plane of blocks.
 // Data that is shared in other ways (tables, gathers) is revisited at even distances.
-DramTraffic dram_traffic(const DeviceProfile& device, const KernelProfile& profile, ResidentData& resident) {
+DramTraffic dram_traffic(const DeviceProfile& device, const KernelCounts& profile, ResidentData& resident) {
   const double l2_bytes = device.l2_mib * 1048576;
   const Extent grid{static_cast<double>(profile.grid[0]), static_cast<double>(profile.grid[1]),
                     static_cast<double>(profile.grid[2])};
@@ -97,7 +97,7 @@ void ResidentData::touch(std::int32_t allocation, double bytes) {
   last_touch_[allocation] = touched_bytes_;
 }
 
-KernelTime kernel_time(const DeviceProfile& device, const KernelProfile& profile, ResidentData& resident) {
+KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile, ResidentData& resident) {
   const double sms = device.multiprocessors;
   double per_sm = std::ceil(profile.blocks / sms);  // on the busiest
   const double full = per_sm / profile.resident_blocks;
@@ -110,11 +110,13 @@ KernelTime kernel_time(const DeviceProfile& device, const KernelProfile& profile
 
   term("issue", per_sm * profile.issue_slots / device.issue_per_cycle * us_per_cycle);
   for (std::size_t i = 0; i < pipe_count; ++i)
-    term(std::string(name_of(static_cast<Pipe>(i))), per_sm * profile.pipe_cycles[i] * us_per_cycle);
+    term(std::string(name_of(static_cast<Pipe>(i))),
+         per_sm * profile.pipe_lanes[i] / device.lanes_per_cycle[i] * us_per_cycle);
   // Shared memory and the first-level cache are the same memory behind the same port.
-  const double shared = profile.shared_wavefronts / device.shared_wavefronts_per_cycle;
-  term(shared >= profile.l1_cycles ? "shared memory" : "l1 throughput",
-       per_sm * (shared + profile.l1_cycles) * us_per_cycle);
+  const double shared = profile.shared_wavefronts / device.shared_wavefronts_per_cycle +
+                        profile.shared_atomic_turns * device.shared_atomic_cycles;
+  const double l1 = l1_cycles(device, profile);
+  term(shared >= l1 ? "shared memory" : "l1 throughput", per_sm * (shared + l1) * us_per_cycle);
 
   const double l2_block_bytes = (profile.l2_load_sectors + profile.l2_store_sectors) * sector_bytes;
   result.l2_bytes = profile.blocks * l2_block_bytes;
@@ -122,19 +124,24 @@ KernelTime kernel_time(const DeviceProfile& device, const KernelProfile& profile
                                 per_sm * l2_block_bytes / device.l2_bytes_per_cycle_and_sm * us_per_cycle));
   const DramTraffic traffic = dram_traffic(device, profile, resident);
   result.dram_bytes = traffic.read_bytes + traffic.written_bytes;
-  term("dram bandwidth", result.dram_bytes / device.dram_gb_per_s * 1e-3);
+  // The first pages are looked up and the queues filled before DRAM is busy; what is over sooner ramps up less.
+  const double streaming_us = result.dram_bytes / device.dram_gb_per_s * 1e-3;
+  const double ramp_us = device.dram_ramp_us * streaming_us / (streaming_us + device.dram_ramp_us);
+  term("dram bandwidth", streaming_us + ramp_us);
 
   const double l2_load_bytes = profile.blocks * profile.l2_load_sectors * sector_bytes;
   const double from_dram = l2_load_bytes > 0 ? std::min(1.0, traffic.read_bytes / l2_load_bytes) : 0;
-  double chain = profile.chain_l2_cycles + from_dram * (profile.chain_dram_cycles - profile.chain_l2_cycles);
+  const double chain_l2 = chain_cycles(device, profile, profile.chain_l2);
+  double chain = chain_l2 + from_dram * (chain_cycles(device, profile, profile.chain_dram) - chain_l2);
   if (rounds <= 1) chain *= profile.longest_chain_ratio;
   term("latency", rounds * chain * us_per_cycle);
   term("block launches", profile.blocks / device.blocks_per_ns * 1e-3);
 
-  const double atomic_us = std::max(profile.hottest_updates * device.atomic_same_address_ns,
-                                    profile.blocks * profile.atomic_sectors / device.atomic_sectors_per_ns) *
-                           1e-3;
-  term("atomics", atomic_us);
+  // A line lives in one slice of the L2, which works on one sector of it at a time.
+  const double atomic_ns = std::max({profile.hottest_updates * device.atomic_same_address_ns,
+                                     profile.hottest_line_sectors * device.atomic_line_ns,
+                                     profile.blocks * profile.atomic_sectors / device.atomic_sectors_per_ns});
+  term("atomics", atomic_ns * 1e-3);
 
   double largest = 0;
   for (const TimeTerm& one : result.terms) {

@@ -2,7 +2,8 @@
 // From counts to time. The terms are what each part of the device would need alone; they are joined by a p-norm, since
 // parts overlap but not perfectly.
 
-#include "performance/kernel_profile.h"
+#include "performance/kernel_counts.h"
+#include "performance/performance.h"
 
 namespace kw {
 
@@ -29,6 +30,6 @@ struct KernelTime {
   std::string limiter;
 };
 
-KernelTime kernel_time(const DeviceProfile& device, const KernelProfile& profile, ResidentData& resident);
+KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile, ResidentData& resident);
 
 }  // namespace kw

@@ -7,8 +7,7 @@
 #include <fmt/format.h>
 
 #include "performance/hot_lines.h"
-#include "performance/kernel_profile.h"
-#include "performance/kernel_time.h"
+#include "performance/plan_profile.h"
 
 namespace kw {
 namespace {
@@ -20,21 +19,6 @@ struct PlanTime {
   TimeEstimate estimate;
   bool complete = true;
 };
-
-// Launches that cost the same: same kernel, same shape, same scalar arguments. Pointers may differ.
-std::string shape_of(const ProfiledLaunch& launch) {
-  const LaunchArguments& arguments = launch.arguments;
-  std::string text =
-      fmt::format("{}|{},{},{}|{},{},{}|{}", arguments.kernel, arguments.grid[0], arguments.grid[1], arguments.grid[2],
-                  arguments.block[0], arguments.block[1], arguments.block[2], arguments.dynamic_shared_bytes);
-  for (const std::string& parameter : arguments.parameters) text += "|" + parameter;
-  return text;
-}
-
-double transfer_us(const DeviceProfile& profile, const ProfiledTransfer& transfer) {
-  const double factor = transfer.kind == ProfiledTransfer::Kind::copy ? 2 : 1;  // reads and writes
-  return profile.transfer_us + factor * static_cast<double>(transfer.bytes) / profile.dram_gb_per_s * 1e-3;
-}
 
 // Kernels add to the table of terms in proportion to what they contribute.
 void add_terms(std::vector<TimeTerm>& sum, const std::vector<TimeTerm>& more) {
@@ -97,65 +81,53 @@ KernelEstimate describe(const KernelProfile& profile, const KernelTime& time, co
 Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, const EstimateOptions& options) {
   PlanTime result;
   TimeEstimate& estimate = result.estimate;
-  ResidentData resident(profile.l2_mib * 1048576);
-  struct Known {
-    KernelProfile profile;
-    std::size_t estimate = 0;
-  };
-  std::map<std::string, Known> known;
+  KW_TRY(const PlanProfile profiled, profile_plan(profile, plan, options));
+  const PlanCounts& counted = profiled.counts;
+  const std::vector<StepTime> times = step_times(profile, counted);
   std::map<std::string, double> limited_us;
   double overhead_us = 0, dram_bytes = 0, doubt = 0;
-  bool first = true;
-  for (const ProfiledStep& step : plan.steps) {
-    if (const auto* transfer = std::get_if<ProfiledTransfer>(&step)) {
-      const double us = transfer_us(profile, *transfer);
-      estimate.us += us;
-      limited_us["transfers"] += us;
-      add_terms(estimate.terms, {{"transfers", us}});
-      first = false;
+  auto add_other = [&](const char* what, double us) {
+    estimate.us += us;
+    limited_us[what] += us;
+    add_terms(estimate.terms, {{what, us}});
+  };
+  if (counted.allocations > 0) add_other("allocations", profile.allocation_us);
+  for (std::size_t i = 0; i < counted.steps.size(); ++i) {
+    const PlanStep& step = counted.steps[i];
+    if (step.kernel < 0) {
+      add_other("transfers", times[i].us);
       continue;
     }
-    const auto& launch = std::get<ProfiledLaunch>(step);
-    const std::string shape = shape_of(launch);
-    auto entry = known.find(shape);
-    if (entry == known.end()) {
-      if (known.size() >= options.distinct_launches)
-        return Error{fmt::format("the plan has more than {} different launches", options.distinct_launches), "", {}};
-      KW_TRY(KernelProfile fresh, profile_kernel(profile, *plan.memory, launch, options));
-      entry = known.emplace(shape, Known{std::move(fresh), estimate.kernels.size()}).first;
-    }
-    const KernelProfile& counts = entry->second.profile;
-    const KernelTime time = kernel_time(profile, counts, resident);
-    const bool new_kernel = entry->second.estimate == estimate.kernels.size();
+    const auto number = static_cast<std::size_t>(step.kernel);
+    const KernelProfile& counts = profiled.kernels[number];
+    const KernelTime& time = times[i].kernel;
+    const bool new_kernel = number == estimate.kernels.size();
     if (new_kernel) {
-      estimate.kernels.push_back(describe(counts, time, launch));
+      estimate.kernels.push_back(describe(counts, time, std::get<ProfiledLaunch>(plan.steps[step.launch])));
       estimate.kernels.back().waves =
           counts.blocks / (static_cast<double>(counts.occupancy.blocks_per_sm) * profile.multiprocessors);
     }
-    KernelEstimate& kernel = estimate.kernels[entry->second.estimate];
-    const double start_us = first ? profile.launch_us : profile.next_launch_us;
-    first = false;
+    KernelEstimate& kernel = estimate.kernels[number];
     kernel.launches += 1;
-    kernel.us += start_us + time.us;
-    estimate.us += start_us + time.us;
-    overhead_us += start_us;
+    kernel.us += times[i].us;
+    estimate.us += times[i].us;
+    overhead_us += times[i].overhead_us;
     limited_us[time.limiter] += time.us;
     dram_bytes += time.dram_bytes;
     add_terms(estimate.terms, time.terms);
-    if (new_kernel) {
-      for (HotLine& line : find_hot_lines(profile, counts, time, kernel.name, options.hot_lines))
-        estimate.hot_lines.push_back(std::move(line));
-      if (counts.extrapolated) doubt = std::max(doubt, profile.uncertainty_extrapolated);
-      doubt = std::max(doubt, counts.spread / 2);
-      if (counts.waited) {
-        doubt = std::max(doubt, incomplete_uncertainty);
-        estimate.notes.push_back(kernel.name + ": a loop that waits for other blocks was left early");
-      }
-      if (!counts.complete) {
-        doubt = std::max(doubt, incomplete_uncertainty);
-        result.complete = false;
-        estimate.notes.push_back(kernel.name + ": its blocks did not end within the budget; the time is too low");
-      }
+    if (!new_kernel) continue;
+    for (HotLine& line : find_hot_lines(profile, counts, time, kernel.name, options.hot_lines))
+      estimate.hot_lines.push_back(std::move(line));
+    if (counts.extrapolated) doubt = std::max(doubt, profile.uncertainty_extrapolated);
+    doubt = std::max(doubt, counts.spread / 2);
+    if (counts.waited) {
+      doubt = std::max(doubt, incomplete_uncertainty);
+      estimate.notes.push_back(kernel.name + ": a loop that waits for other blocks was left early");
+    }
+    if (!counts.complete) {
+      doubt = std::max(doubt, incomplete_uncertainty);
+      result.complete = false;
+      estimate.notes.push_back(kernel.name + ": its blocks did not end within the budget; the time is too low");
     }
   }
   // Shares were of each kernel; make them shares of the plan.

@@ -43,6 +43,7 @@ using ProfiledStep = std::variant<ProfiledLaunch, ProfiledTransfer>;
 struct PreparedPlan {
   std::unique_ptr<DeviceMemory> memory;
   std::vector<ProfiledStep> steps;
+  int allocations = 0;  // of scratch, by the launcher: cudaMallocAsync
 };
 
 // The same task at some sizes. `prepare` is called at most once, and only when this candidate is needed.
@@ -57,6 +58,7 @@ struct EstimateOptions {
   std::int64_t warp_instructions = 250'000;  // emulated for one kernel launch, about 30-60 ms of one core
   std::size_t distinct_launches = 16;        // launches profiled; equal ones (kernel, shape) are profiled once
   std::size_t hot_lines = 5;
+  bool chain_slopes = false;  // also count how chains depend on the constants, for a fit; takes ten times as long
 };
 
 // One term of the model, in microseconds of the whole plan, as if nothing else limited it.
@@ -95,7 +97,7 @@ struct TimeEstimate {
   double high_us = 0;
   std::string limiter;  // in plain words: "dram bandwidth", "l2 bandwidth", "latency", "issue", "fp32 pipe", "int
                         // pipe", "tensor pipe", "special function pipe", "fp64 pipe", "shared memory", "l1 throughput",
-                        // "atomics", "block launches", "launch overhead", "transfers"
+                        // "atomics", "block launches", "launch overhead", "transfers", "allocations"
   double dram_fraction = 0;  // achieved share of the device's achievable DRAM bandwidth
   double occupancy = 0;      // of the kernel that takes the most time; so are waves
   double waves = 0;

@@ -133,7 +133,9 @@ __global__ void padded(const float* x, float* y, int n) { tiled<1>(x, y, n); }
   EXPECT_GT(conflicts.us, padded.us) << describe(conflicts);
   EXPECT_NEAR(conflicts.kernels.at(0).shared_conflict_degree, (32 + 1) / 2.0, 0.1);
   EXPECT_NEAR(padded.kernels.at(0).shared_conflict_degree, 1, 0.01);
-  EXPECT_EQ(padded.limiter, "dram bandwidth") << describe(padded);
+  // Waiting for loads takes about as long as DRAM does.
+  EXPECT_TRUE(padded.limiter == "dram bandwidth" || padded.limiter == "latency") << describe(padded);
+  EXPECT_GT(padded.dram_fraction, 0.6);
 }
 
 TEST(Performance, TiledMatmulIsFaster) {
@@ -244,6 +246,56 @@ __global__ void count(const float* x, int* n) {
   const TimeEstimate time = plan.time();
   EXPECT_EQ(time.limiter, "atomics") << describe(time);
   EXPECT_GT(time.us, n / 2 * test_profile().atomic_same_address_ns * 1e-3);
+}
+
+// 256 bins lie in 8 lines, 65536 of them in 2048: few slices of the L2 do all the work, or all of them.
+TEST(Performance, UpdatesOfFewLinesTakeTurns) {
+  auto time_of = [](int bins) {
+    TestPlan plan(R"(
+__global__ void count(const float* x, int* n, int bins) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (x[i] >= 0) atomicAdd(n + (i * 2654435761u) % bins, 1);
+}
+)");
+    const int n = 1 << 22;
+    plan.launch("count", {n / 256, 1, 1}, {256, 1, 1}, plan.input(4ull * n), plan.output(4 * 65536), bins);
+    return plan.time();
+  };
+  const TimeEstimate few = time_of(256), many = time_of(65536);
+  EXPECT_EQ(few.limiter, "atomics") << describe(few);
+  EXPECT_GT(few.us, 5 * many.us) << describe(few) << describe(many);
+}
+
+// ptxas unrolls a counted loop four times more, so that four times as many loads are on their way.
+TEST(Performance, UnrolledLoopsWaitLess) {
+  auto time_of = [](const std::string& pragma) {
+    TestPlan plan(
+        "__global__ void columns(const float* x, float* y, int rows, int columns) {\n"
+        "  int c = blockIdx.x * blockDim.x + threadIdx.x;\n  float sum = 0;\n" +
+        pragma + "\n  for (int r = 0; r < rows; ++r) sum += x[(long long)r * columns + c];\n  y[c] = sum;\n}\n");
+    plan.launch("columns", {64, 1, 1}, {64, 1, 1}, plan.input(64 * mib), plan.output(16384), 4096, 4096);
+    return plan.time().us;
+  };
+  const double plain = time_of(""), rolled = time_of("#pragma unroll 1");
+  EXPECT_GT(rolled, 6 * plain);
+  EXPECT_LT(rolled, 17 * plain);
+}
+
+// Lanes that read rows of a power of two read one bank of the L1; rows of an odd length spread over all of them.
+TEST(Performance, RowsOfOddLengthHaveNoBankConflicts) {
+  auto time_of = [](int columns) {
+    TestPlan plan(R"(
+__global__ void rows(const float* x, float* y, int columns) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int c = 0; c < columns; ++c) sum += x[(long long)r * columns + c];
+  y[r] = sum;
+}
+)");
+    plan.launch("rows", {512, 1, 1}, {64, 1, 1}, plan.input(256 * mib), plan.output(4 * 32768), columns);
+    return plan.time().us;
+  };
+  EXPECT_GT(time_of(1024), 1.2 * time_of(1023));
 }
 
 TEST(Performance, WaitingForAnotherBlockIsLeftAndSaid) {

@@ -174,6 +174,80 @@ void classify(StaticInstruction& out, const Instruction& in, const FunctionCode&
   out.float_atomic = atomic && is_float(form);
 }
 
+// Correctly rounded division and roots test for rare operands and call a subroutine for them.
+bool ends_in_call(std::string_view form) {
+  const bool rounded = has_word(form, "rn") || form.ends_with("64");
+  return rounded && (form.starts_with("div.") || form.starts_with("rcp.") || form.starts_with("sqrt.") ||
+                     form.starts_with("rem."));
+}
+
+// Whether ptxas unrolls a loop: one basic block, not too long, counted in steps that are known. The rule is read off
+// the machine code of the suite's kernels, where nearly all such loops are unrolled; naive matmul_f16 and col_cumsum
+// are exceptions.
+bool is_unrolled(const FunctionCode& function, const std::vector<bool>& leader, const Loop& loop, std::uint32_t first,
+                 std::uint32_t branch) {
+  constexpr std::uint32_t most_instructions = 39;
+  if (!loop.condition || branch - first > most_instructions) return false;
+  for (std::uint32_t pc = first + 1; pc <= branch; ++pc)
+    if (leader[pc]) return false;
+  if (std::count(function.not_unrolled.begin(), function.not_unrolled.end(), first) != 0) return false;
+  auto constant = [&](Slot slot) {
+    return std::any_of(function.constants.begin(), function.constants.end(),
+                       [&](const ConstantSlot& each) { return each.slot == slot; });
+  };
+  for (std::uint32_t pc = first; pc < branch; ++pc) {
+    const Instruction& in = function.code[pc];
+    const bool counter = in.destination != no_slot &&
+                         (in.destination == loop.condition->a || in.destination == loop.condition->b) &&
+                         in.predicate_out == no_predicate;
+    if (counter && !constant(in.source[0]) && !constant(in.source[1])) return false;
+  }
+  return true;
+}
+
+// Where basic blocks begin, as ptxas leaves them.
+struct Blocks {
+  std::vector<bool> leader;
+  std::vector<bool> predicated;  // by branch
+
+  Blocks(const Program& program, const FunctionCode& function)
+      : leader(function.code.size() + 1, false), predicated(function.code.size() + 1, false) {
+    const std::vector<Instruction>& code = function.code;
+    std::vector<int> entries(code.size() + 1, 0);  // branches to each place
+    for (std::uint32_t pc = 0; pc < code.size(); ++pc) {
+      if (code[pc].flow == Flow::branch && code[pc].target < entries.size()) ++entries[code[pc].target];
+      const bool call = ends_in_call(program.origins[code[pc].origin].form);
+      if (call || (code[pc].flow != Flow::next && code[pc].flow != Flow::warp_sync)) leader[pc + 1] = true;
+    }
+    for (const auto& table : function.branch_tables)
+      for (std::uint32_t target : table)
+        if (target < entries.size()) ++entries[target];
+    // From the end, so that branches inside what another one skips come first.
+    for (std::uint32_t pc = static_cast<std::uint32_t>(code.size()); pc-- > 0;) {
+      if (!skips_little(code, entries, pc)) continue;
+      predicated[pc] = true;
+      leader[pc + 1] = false;
+      --entries[code[pc].target];
+    }
+    for (std::uint32_t pc = 0; pc < entries.size(); ++pc)
+      if (entries[pc] > 0) leader[pc] = true;
+  }
+
+ private:
+  // A branch forward over a few instructions that nothing else jumps to.
+  bool skips_little(const std::vector<Instruction>& code, const std::vector<int>& entries, std::uint32_t pc) const {
+    constexpr std::uint32_t most_instructions = 12;
+    const Instruction& in = code[pc];
+    if (in.flow != Flow::branch || in.guard == no_predicate || in.target <= pc || in.target >= code.size() ||
+        in.target - pc - 1 > most_instructions)
+      return false;
+    for (std::uint32_t at = pc + 1; at < in.target; ++at)
+      if (entries[at] > 0 || (leader[at + 1] && at + 1 < in.target) || (code[at].flow != Flow::next && !predicated[at]))
+        return false;
+    return true;
+  }
+};
+
 // Comparisons belong to the innermost loop around them.
 void add_watched_compares(StaticCode& code) {
   for (std::uint32_t number = 0; number < code.instructions.size(); ++number) {
@@ -202,15 +276,7 @@ StaticCode read_code(const Program& program, const DeviceProfile& profile) {
     code.first_of.emplace(&function, base);
     const Numbering number{code.registers, code.registers + function.file_bytes / slot_bytes + 2};
     code.registers = number.first_predicate + function.predicates + 1;
-    std::vector<bool> leader(function.code.size() + 1, false);
-    for (std::uint32_t pc = 0; pc < function.code.size(); ++pc) {
-      const Instruction& in = function.code[pc];
-      if (in.flow != Flow::next && in.flow != Flow::warp_sync) leader[pc + 1] = true;
-      if (in.flow == Flow::branch && in.target < leader.size()) leader[in.target] = true;
-    }
-    for (const auto& table : function.branch_tables)
-      for (std::uint32_t target : table)
-        if (target < leader.size()) leader[target] = true;
+    const Blocks blocks(program, function);
     for (std::uint32_t pc = 0; pc < function.code.size(); ++pc) {
       const Instruction& in = function.code[pc];
       const std::string_view form = program.origins[in.origin].form;
@@ -222,11 +288,11 @@ StaticCode read_code(const Program& program, const DeviceProfile& profile) {
       out.pipe = cost.pipe;
       out.issue_slots = cost.issue_slots;
       out.latency_cycles = cost.latency_cycles;
-      out.starts_region = leader[pc];
-      const double lanes = profile.lanes_per_cycle[static_cast<std::size_t>(cost.pipe)];
+      out.starts_region = blocks.leader[pc];
+      out.predicated = blocks.predicated[pc];
       const bool product = in.run == run_mma || in.run == run_wmma;
       const double work = product ? tensor_work(function.matrices[in.detail], profile) : warp_lanes;
-      out.pipe_cycles = cost.pipe_slots * work / lanes;
+      out.pipe_lanes = cost.pipe_slots * work;
       classify(out, in, function, form);
       add_registers(out, in, function, number);
       if (in.flow == Flow::branch && in.target <= pc) {
@@ -235,6 +301,10 @@ StaticCode read_code(const Program& program, const DeviceProfile& profile) {
         loop.branch = base + pc;
         loop.condition = condition_of(program, function, in.target, pc);
         loop.integers = counted_registers(program, function, in.target, pc);
+        if (is_unrolled(function, blocks.leader, loop, in.target, pc)) {
+          out.unrolled_loop = true;
+          (in.target == pc ? out : code.instructions[base + in.target]).unrolled_loop = true;
+        }
         out.loop = static_cast<std::int32_t>(code.loops.size());
         code.loops.push_back(std::move(loop));
       }

@@ -17,9 +17,10 @@ struct StaticInstruction {
   std::uint32_t origin = 0;
   Pipe pipe = Pipe::integer;
   double issue_slots = 1;
-  double pipe_cycles = 0;  // of a multiprocessor, for one warp
+  double pipe_lanes = 0;  // for one warp, in the unit of DeviceProfile::lanes_per_cycle
   double latency_cycles = 0;
   bool starts_region = false;  // ptxas reorders within basic blocks only
+  bool predicated = false;     // a branch that is none: what it skips gets a predicate
   bool barrier = false;
   bool memory = false;
   bool plain_load = false;
@@ -28,6 +29,7 @@ struct StaticInstruction {
   bool copy_commit = false;
   bool copy_wait = false;
   bool float_atomic = false;
+  bool unrolled_loop = false;        // the first or last of a loop that ptxas unrolls
   std::int32_t loop = -1;            // a back edge: index into StaticCode::loops
   std::int32_t compare = -1;         // one that is watched: index into StaticCode::compares
   std::vector<std::uint32_t> reads;  // registers and predicates, numbered over all functions

@@ -6,6 +6,8 @@
 namespace kw {
 namespace {
 
+constexpr int unrolled_iterations = 4;  // by ptxas, on top of what the front end has unrolled
+
 class WarpClock {
  public:
   WarpClock(const StaticCode& code, const DeviceProfile& profile, const ChainLatencies& latencies, BlockTrace& trace,
@@ -43,8 +45,14 @@ class WarpClock {
     last_store_ = 0;
   }
 
+  bool through_l1(const TraceEntry& entry) const {
+    if (entry.accesses == 0) return false;
+    const TraceAccess& access = trace_->accesses[entry.access];
+    return access.sectors != 0 && access.kind == ObservedAccess::Kind::load;
+  }
+
   double access_latency(const TraceEntry& entry, const StaticInstruction& known) const {
-    double latency = known.latency_cycles;
+    double latency = known.latency_cycles * profile_->instruction_latency_factor;
     for (std::uint32_t i = 0; i < entry.accesses; ++i) {
       const TraceAccess& access = trace_->accesses[entry.access + i];
       double here = 0;
@@ -61,8 +69,8 @@ class WarpClock {
         here = atomic                      ? profile_->l2_latency_cycles
                : access.missed_sectors > 0 ? latencies_.missed_cycles
                                            : profile_->l1_latency_cycles;
-        here += std::max<double>(access.lines / profile_->l1_lines_per_cycle,
-                                 access.sectors / profile_->l1_sectors_per_cycle);
+        here += std::max<double>({access.lines / profile_->l1_lines_per_cycle,
+                                  access.sectors / profile_->l1_sectors_per_cycle, 1.0 * access.bank_passes});
       } else {
         here = profile_->l1_latency_cycles * 0.5 + access.wavefronts;
       }
@@ -73,7 +81,12 @@ class WarpClock {
 
   void step(const TraceEntry& entry) {
     const StaticInstruction& known = code_->instructions[entry.instruction];
-    if (known.starts_region || entry.weight != weight_) close_region();
+    // Iterations that ptxas puts together are one basic block.
+    if (known.unrolled_loop && known.loop < 0)
+      iteration_ = after_unrolled_branch_ ? (iteration_ + 1) % unrolled_iterations : 0;
+    const bool goes_on = known.unrolled_loop && known.loop < 0 && iteration_ != 0;
+    if ((known.starts_region && !goes_on) || entry.weight != weight_) close_region();
+    after_unrolled_branch_ = known.unrolled_loop && known.loop >= 0;
     weight_ = entry.weight;
     double issue = region_start_ + slots_;
     for (std::uint32_t source : known.reads) issue = std::max(issue, ready_[source]);
@@ -81,9 +94,16 @@ class WarpClock {
     if (known.copy_wait) issue = std::max(issue, copies_done(*known.instruction));
     slots_ += known.issue_slots;
     for (std::uint32_t i = 0; i < entry.accesses; ++i) trace_->accesses[entry.access + i].issued_at = issue;
-    const double latency = known.memory ? access_latency(entry, known) : known.latency_cycles;
+    const double latency =
+        known.memory ? access_latency(entry, known) : known.latency_cycles * profile_->instruction_latency_factor;
     const bool asynchronous = known.memory && known.instruction->flow == Flow::next && known.writes.empty();
-    for (std::uint32_t target : known.writes) ready_[target] = issue + known.issue_slots + latency;
+    double ready = issue + known.issue_slots + latency;
+    if (through_l1(entry)) {
+      // The L1 answers in the order in which it is asked: a hit waits for an earlier miss.
+      ready = std::max(ready, last_return_);
+      last_return_ = ready;
+    }
+    for (std::uint32_t target : known.writes) ready_[target] = ready;
     if (asynchronous) open_copies_ = std::max(open_copies_, issue + latency);
     if (known.copy_commit) {
       groups_.push_back(open_copies_);
@@ -91,7 +111,9 @@ class WarpClock {
     }
     if (known.store) last_store_ = issue;
     region_end_ = std::max(region_end_, issue + known.issue_slots);
-    if (known.instruction->flow == Flow::branch && entry.lanes != 0) region_end_ += profile_->branch_cycles;
+    const bool removed = after_unrolled_branch_ && iteration_ + 1 < unrolled_iterations;
+    if (known.instruction->flow == Flow::branch && entry.lanes != 0 && !removed && !known.predicated)
+      region_end_ += profile_->branch_cycles;
     if (known.barrier) at_barrier_ = true;
   }
 
@@ -115,9 +137,12 @@ class WarpClock {
   std::deque<double> groups_;  // cp.async: when each committed group has arrived
   double open_copies_ = 0;
   double region_start_ = 0, region_end_ = 0, slots_ = 0, last_store_ = 0;
+  double last_return_ = 0;
   double weighted_ = 0;
   float weight_ = 1;
   bool at_barrier_ = false;
+  int iteration_ = 0;  // of those that are unrolled together
+  bool after_unrolled_branch_ = false;
 };
 
 }  // namespace
