@@ -27,7 +27,8 @@ class DeviceSession {
   Result<void> load_module(const ModuleRequest& request);
   Result<void> load_inputs(const InputsRequest& request, int file);
   void forget_inputs(std::uint64_t id);
-  Result<RunReply> run(const RunRequest& request);
+  // One after the other, without waiting in between: every run has a place of its own.
+  Result<std::vector<RunReply>> run(const std::vector<RunRequest>& requests);
   Result<TimeReply> time(const TimeRequest& request);
   // Counters of the hardware for each launch of the plan. The plan is run several times.
   Result<CounterReport> profile(const RunRequest& request);
@@ -97,11 +98,20 @@ class DeviceSession {
   Result<void> enqueue_zone_check(const RedZone& zone, std::size_t counter);
   Result<void> clear_counters(std::size_t count);
   Result<std::vector<std::uint64_t>> read_counters(std::size_t count);
-  Result<MemoryState> memory_state(const std::vector<const Placement*>& placements, const Inputs& inputs,
-                                   const Module& module);
-  Result<std::vector<std::string>> read_outputs(const GpuPlan& plan, const Placement& placement,
-                                                const std::vector<OutputSample>& samples);
-  Result<std::string> read_output(CUdeviceptr address, std::uint64_t bytes, const OutputSample& sample);
+  // After a run: what it did to memory, in counters from `first` on; it also makes the module forget.
+  Result<std::size_t> enqueue_memory_checks(const std::vector<const Placement*>& placements, const Inputs& inputs,
+                                            const Module& module, std::size_t first);
+  static MemoryState memory_state(const std::vector<const Placement*>& placements, const Inputs& inputs,
+                                  const std::vector<std::uint64_t>& counters, std::size_t first);
+  struct Collected {
+    const GpuPlan* plan = nullptr;
+    const Placement* placement = nullptr;
+    const std::vector<OutputSample>* samples = nullptr;
+  };
+  Result<std::vector<std::vector<std::string>>> read_outputs(const std::vector<Collected>& from);
+  // Outputs and samples of them are collected on the device and read at once.
+  Result<void> enqueue_collect(CUdeviceptr address, std::uint64_t bytes, const OutputSample& sample, CUdeviceptr to);
+  Result<void> grow_gather(std::uint64_t bytes);
   Result<void> synchronize();
 
   const Driver& cuda_;
@@ -110,6 +120,7 @@ class DeviceSession {
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
   CUevent before_ = nullptr, after_ = nullptr;
+  std::vector<CUevent> events_;  // two for each run of a batch
   Module helpers_;
   std::map<std::uint64_t, Module> modules_;
   std::map<std::uint64_t, Inputs> inputs_;

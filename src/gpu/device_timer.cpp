@@ -14,11 +14,13 @@ namespace kw {
 namespace {
 
 constexpr double graph_below_us = 50;  // shorter plans are timed many at a time: an event costs about a microsecond
-constexpr double graph_us = 400;       // of one replay
+constexpr double graph_us = 250;       // of one replay
 constexpr int least_repeats = 4, most_repeats = 16;
-constexpr double long_plan_us = 10'000;  // fewer rounds will do
-constexpr int least_rounds_long = 3;
+// The longer a plan, the less its time varies, and the dearer a round is.
+constexpr double long_plan_us = 1'000, very_long_plan_us = 5'000;
+constexpr int least_rounds_long = 6, least_rounds_very_long = 3;
 constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 20;
+constexpr std::size_t all_counters = 3072;
 constexpr std::size_t state_counter = 4000;  // of the session's, apart from those that are read
 constexpr int spin_rounds = 20'000;
 constexpr int most_spins = 400;
@@ -211,7 +213,7 @@ class DeviceTimer {
       for (int i = 0; i < runs; ++i) {
         KW_TRY(const double us, timed_alone(subject, static_cast<std::size_t>(i % sets_)));
         subject.about_us = std::min(subject.about_us, us);
-        if (us > long_plan_us && i > 0) break;
+        if (us > very_long_plan_us) break;
       }
     }
     return {};
@@ -267,8 +269,9 @@ class DeviceTimer {
     const double longest = std::max_element(subjects_.begin(), subjects_.end(), [](const auto& a, const auto& b) {
                              return a.about_us < b.about_us;
                            })->about_us;
-    const int least =
-        longest > long_plan_us ? std::min(least_rounds_long, request_.least_rounds) : request_.least_rounds;
+    int least = request_.least_rounds;
+    if (longest > long_plan_us) least = std::min(least, least_rounds_long);
+    if (longest > very_long_plan_us) least = std::min(least, least_rounds_very_long);
     for (int round = 0; round < request_.most_rounds; ++round) {
       // Which comes first must not matter.
       const auto first = static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(subjects_.size()) - 1));
@@ -326,17 +329,21 @@ class DeviceTimer {
     std::vector<const DeviceSession::Placement*> places;
     for (const Subject& subject : subjects_)
       for (const auto& place : subject.places) places.push_back(&place);
-    KW_TRY(reply.memory, session_.memory_state(places, *inputs_, *subjects_[0].module));
+    KW_TRY_VOID(session_.clear_counters(all_counters));
+    KW_TRY(const std::size_t counters, session_.enqueue_memory_checks(places, *inputs_, *subjects_[0].module, 0));
+    KW_TRY(const auto counted, session_.read_counters(counters));
+    reply.memory = DeviceSession::memory_state(places, *inputs_, counted, 0);
     KW_TRY(const auto sums, sums_of_copies());
     reply.memory.inputs_changed = reply.memory.inputs_changed || sums != checksums_;
     for (std::size_t number = 0; number < subjects_.size(); ++number) {
       const Subject& subject = subjects_[number];
+      std::vector<DeviceSession::Collected> collected;
+      for (const auto& place : subject.places) collected.push_back({&subject.plan->plan, &place, &request_.samples});
+      KW_TRY(auto outputs, session_.read_outputs(collected));
       auto& all = number == 0 ? reply.candidate_outputs : reply.baseline_outputs;
-      for (const auto& place : subject.places) {
-        KW_TRY(auto outputs, session_.read_outputs(subject.plan->plan, place, request_.samples));
-        for (std::string& output : outputs) all.push_back(std::move(output));
-        KW_TRY_VOID(session_.poison(place));
-      }
+      for (auto& of_set : outputs)
+        for (std::string& output : of_set) all.push_back(std::move(output));
+      for (const auto& place : subject.places) KW_TRY_VOID(session_.poison(place));
     }
     return reply;
   }

@@ -6,6 +6,7 @@ namespace kw {
 namespace {
 
 constexpr std::uint64_t list_limit = 1u << 20;
+constexpr std::uint64_t batch_limit = 256;
 
 class Writer : public ByteWriter {
  public:
@@ -182,42 +183,58 @@ Result<InputsRequest> decode_inputs_request(std::string_view bytes) {
   return finished(reader, std::move(request), "the list of inputs");
 }
 
-std::string encode(const RunRequest& request) {
+std::string encode(const std::vector<RunRequest>& requests) {
   Writer writer;
-  writer.number(request.slot);
-  writer.number(request.inputs);
-  writer.number(request.placement_seed);
-  write(writer, request.plan);
-  writer.samples(request.samples);
+  writer.number(requests.size());
+  for (const RunRequest& request : requests) {
+    writer.number(request.slot);
+    writer.number(request.inputs);
+    writer.number(request.placement_seed);
+    write(writer, request.plan);
+    writer.samples(request.samples);
+  }
   return writer.take();
 }
 
-Result<RunRequest> decode_run_request(std::string_view bytes) {
+Result<std::vector<RunRequest>> decode_run_requests(std::string_view bytes) {
   Reader reader(bytes);
-  RunRequest request;
-  request.slot = reader.number();
-  request.inputs = reader.number();
-  request.placement_seed = reader.number();
-  request.plan = read_gpu_plan(reader);
-  request.samples = reader.samples();
-  return finished(reader, std::move(request), "the run");
+  std::vector<RunRequest> requests;
+  const std::uint64_t count = reader.count(batch_limit);
+  for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) {
+    RunRequest request;
+    request.slot = reader.number();
+    request.inputs = reader.number();
+    request.placement_seed = reader.number();
+    request.plan = read_gpu_plan(reader);
+    request.samples = reader.samples();
+    requests.push_back(std::move(request));
+  }
+  return finished(reader, std::move(requests), "the list of runs");
 }
 
-std::string encode(const RunReply& reply) {
+std::string encode(const std::vector<RunReply>& replies) {
   Writer writer;
-  writer.texts(reply.outputs);
-  writer.memory(reply.memory);
-  writer.real(reply.time_us);
+  writer.number(replies.size());
+  for (const RunReply& reply : replies) {
+    writer.texts(reply.outputs);
+    writer.memory(reply.memory);
+    writer.real(reply.time_us);
+  }
   return writer.take();
 }
 
-Result<RunReply> decode_run_reply(std::string_view bytes) {
+Result<std::vector<RunReply>> decode_run_replies(std::string_view bytes) {
   Reader reader(bytes);
-  RunReply reply;
-  reply.outputs = reader.texts();
-  reply.memory = reader.memory();
-  reply.time_us = reader.real();
-  return finished(reader, std::move(reply), "the worker's answer");
+  std::vector<RunReply> replies;
+  const std::uint64_t count = reader.count(batch_limit);
+  for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) {
+    RunReply reply;
+    reply.outputs = reader.texts();
+    reply.memory = reader.memory();
+    reply.time_us = reader.real();
+    replies.push_back(std::move(reply));
+  }
+  return finished(reader, std::move(replies), "the worker's answer");
 }
 
 std::string encode(const TimeRequest& request) {

@@ -113,7 +113,7 @@ struct TimeRequest {
   int input_sets = 3;
   int least_rounds = 8;
   int most_rounds = 60;
-  double relative_half_width = 0.01;
+  double relative_half_width = 0.015;
   double budget_ms = 60;
 };
 
@@ -137,16 +137,17 @@ struct TransferRates {
 std::string encode(const GpuFacts& facts);
 std::string encode(const ModuleRequest& request);
 std::string encode(const InputsRequest& request);
-std::string encode(const RunRequest& request);
-std::string encode(const RunReply& reply);
+// Several at a time: the GPU is asked once for all cases of a kernel.
+std::string encode(const std::vector<RunRequest>& requests);
+std::string encode(const std::vector<RunReply>& replies);
 std::string encode(const TimeRequest& request);
 std::string encode(const TimeReply& reply);
 std::string encode(const TransferRates& rates);
 Result<GpuFacts> decode_facts(std::string_view bytes);
 Result<ModuleRequest> decode_module_request(std::string_view bytes);
 Result<InputsRequest> decode_inputs_request(std::string_view bytes);
-Result<RunRequest> decode_run_request(std::string_view bytes);
-Result<RunReply> decode_run_reply(std::string_view bytes);
+Result<std::vector<RunRequest>> decode_run_requests(std::string_view bytes);
+Result<std::vector<RunReply>> decode_run_replies(std::string_view bytes);
 Result<TimeRequest> decode_time_request(std::string_view bytes);
 Result<TimeReply> decode_time_reply(std::string_view bytes);
 Result<TransferRates> decode_transfer_rates(std::string_view bytes);

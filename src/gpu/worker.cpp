@@ -130,7 +130,7 @@ class Worker {
           return Result<std::string>(std::string());
         });
       case GpuCommand::run:
-        return work_on(decode_run_request(body), [&](const auto& it) { return encoded(session_->run(it)); });
+        return work_on(decode_run_requests(body), [&](const auto& it) { return encoded(session_->run(it)); });
       case GpuCommand::time:
         return work_on(decode_time_request(body), [&](const auto& it) { return encoded(session_->time(it)); });
       case GpuCommand::transfer_rate: {
@@ -138,8 +138,9 @@ class Worker {
         return rates.ok() ? reply(GpuOutcome::done, encode(*rates)) : answer(rates.error());
       }
       case GpuCommand::profile:
-        return work_on(decode_run_request(body), [&](const auto& it) -> Result<std::string> {
-          const auto report = session_->profile(it);
+        return work_on(decode_run_requests(body), [&](const auto& it) -> Result<std::string> {
+          if (it.size() != 1) return Error{"one plan at a time is profiled", "", {}};
+          const auto report = session_->profile(it.front());
           if (!report.ok()) return report.error();
           return to_json(*report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
         });

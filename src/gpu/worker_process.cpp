@@ -246,9 +246,12 @@ GpuAnswer<Nothing> GpuWorker::load_inputs(const InputPack& pack, Milliseconds li
   return {answer.end, answer.text, {}};
 }
 
-GpuAnswer<RunReply> GpuWorker::run(const RunRequest& request, Milliseconds limit) {
+GpuAnswer<std::vector<RunReply>> GpuWorker::run(const std::vector<RunRequest>& requests, Milliseconds limit) {
   used_ = true;
-  return decoded<RunReply>(ask(GpuCommand::run, encode(request), limit), decode_run_reply);
+  auto answer = decoded<std::vector<RunReply>>(ask(GpuCommand::run, encode(requests), limit), decode_run_replies);
+  if (answer.done() && answer.value.size() != requests.size())
+    return {GpuEnd::lost, "the worker's answer is incomplete", {}};
+  return answer;
 }
 
 GpuAnswer<TimeReply> GpuWorker::time(const TimeRequest& request, Milliseconds limit) {
@@ -257,7 +260,7 @@ GpuAnswer<TimeReply> GpuWorker::time(const TimeRequest& request, Milliseconds li
 
 GpuAnswer<CounterReport> GpuWorker::profile(const RunRequest& request, Milliseconds limit) {
   used_ = true;
-  return decoded<CounterReport>(ask(GpuCommand::profile, encode(request), limit),
+  return decoded<CounterReport>(ask(GpuCommand::profile, encode(std::vector<RunRequest>{request}), limit),
                                 [](const std::string& text) -> Result<CounterReport> {
                                   const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
                                   if (json.is_discarded()) return Error{"the worker's counters are malformed", "", {}};

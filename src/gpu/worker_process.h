@@ -88,7 +88,7 @@ class GpuWorker {
   GpuAnswer<Nothing> load_module(const GpuModule& module, Milliseconds limit);
   void forget_module(std::uint64_t id);
   GpuAnswer<Nothing> load_inputs(const InputPack& pack, Milliseconds limit);
-  GpuAnswer<RunReply> run(const RunRequest& request, Milliseconds limit);
+  GpuAnswer<std::vector<RunReply>> run(const std::vector<RunRequest>& requests, Milliseconds limit);
   GpuAnswer<TimeReply> time(const TimeRequest& request, Milliseconds limit);
   GpuAnswer<CounterReport> profile(const RunRequest& request, Milliseconds limit);
   GpuAnswer<TransferRates> transfer_rates(Milliseconds limit);

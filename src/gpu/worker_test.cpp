@@ -85,12 +85,12 @@ TEST(GpuWorker, DrawsTheBytesThatTheHostDraws) {
     request.slot = 7;
     request.inputs = pack->id();
     request.plan = copying(expected.size());
-    const auto ran = worker->run(request, 10s);
+    const auto ran = worker->run({request}, 10s);
     ASSERT_TRUE(ran.done()) << ran.text;
-    EXPECT_TRUE(ran.value.outputs.at(0) == expected)
+    EXPECT_TRUE(ran.value.at(0).outputs.at(0) == expected)
         << "kind " << static_cast<int>(sample.kind) << " of " << sample.element_bytes << " bytes";
-    EXPECT_FALSE(ran.value.memory.inputs_changed);
-    EXPECT_LT(ran.value.memory.overrun_buffer, 0);
+    EXPECT_FALSE(ran.value.at(0).memory.inputs_changed);
+    EXPECT_LT(ran.value.at(0).memory.overrun_buffer, 0);
   }
 }
 
@@ -98,7 +98,7 @@ TEST(GpuWorker, RefusesWhatMakesNoSenseAndGoesOn) {
   const auto worker = started_worker();
   RunRequest request;
   request.slot = 55;
-  EXPECT_EQ(worker->run(request, 10s).end, GpuEnd::refused);  // no such module
+  EXPECT_EQ(worker->run({request}, 10s).end, GpuEnd::refused);  // no such module
   const std::string image = "this is no module";
   const std::vector<std::string> none;
   EXPECT_EQ(worker->load_module({3, &image, &none}, 10s).end, GpuEnd::refused);
@@ -109,17 +109,17 @@ TEST(GpuWorker, RefusesWhatMakesNoSenseAndGoesOn) {
   request.slot = 4;
   request.inputs = pack->id();
   request.plan = copying(16);  // the input has 8
-  EXPECT_EQ(worker->run(request, 10s).end, GpuEnd::refused);
+  EXPECT_EQ(worker->run({request}, 10s).end, GpuEnd::refused);
   request.plan = copying(8);
   request.plan.steps.emplace_back(GpuCopy{{0, 1, 4}, {0, 0, 0}, 8});  // beyond the output
-  EXPECT_EQ(worker->run(request, 10s).end, GpuEnd::refused);
+  EXPECT_EQ(worker->run({request}, 10s).end, GpuEnd::refused);
   request.plan = copying(8);
   request.plan.steps.emplace_back(GpuLaunch{});  // there are no kernels
-  EXPECT_EQ(worker->run(request, 10s).end, GpuEnd::refused);
+  EXPECT_EQ(worker->run({request}, 10s).end, GpuEnd::refused);
   request.plan = copying(8);
-  const auto ran = worker->run(request, 10s);
+  const auto ran = worker->run({request}, 10s);
   ASSERT_TRUE(ran.done()) << ran.text;
-  EXPECT_EQ(ran.value.outputs.at(0), "12345678");
+  EXPECT_EQ(ran.value.at(0).outputs.at(0), "12345678");
 }
 
 TEST(GpuPool, LendsFreshWorkersAndReplacesThoseThatAreKilled) {
@@ -136,7 +136,7 @@ TEST(GpuPool, LendsFreshWorkersAndReplacesThoseThatAreKilled) {
     first = (*lease)->pid();
     ::kill(first, SIGKILL);
     RunRequest request;
-    EXPECT_EQ((*lease)->run(request, 5s).end, GpuEnd::lost);
+    EXPECT_EQ((*lease)->run({request}, 5s).end, GpuEnd::lost);
     EXPECT_FALSE((*lease)->is_usable());
   }
   auto lease = (*pool)->borrow(GpuPool::Wanted::fresh);
@@ -218,13 +218,13 @@ TEST(GpuMessages, SurviveTheirJourneyAndDamage) {
   reply.outputs = {"abc", std::string(1000, 'x')};
   reply.memory = {true, 3, true};
   reply.time_us = 1.5;
-  const std::string bytes = encode(reply);
-  const auto read = decode_run_reply(bytes);
+  const std::string bytes = encode(std::vector<RunReply>{reply});
+  const auto read = decode_run_replies(bytes);
   ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->outputs, reply.outputs);
-  EXPECT_EQ(read->memory.overrun_buffer, 3);
-  EXPECT_TRUE(read->memory.state_left);
-  for (std::size_t cut = 0; cut < bytes.size(); ++cut) EXPECT_FALSE(decode_run_reply(bytes.substr(0, cut)).ok());
+  EXPECT_EQ(read->at(0).outputs, reply.outputs);
+  EXPECT_EQ(read->at(0).memory.overrun_buffer, 3);
+  EXPECT_TRUE(read->at(0).memory.state_left);
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) EXPECT_FALSE(decode_run_replies(bytes.substr(0, cut)).ok());
   TimeRequest request;
   request.candidate = {3, copying(64)};
   request.baseline = TimedPlan{4, copying(64)};

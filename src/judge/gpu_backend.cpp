@@ -67,17 +67,18 @@ void GpuBackend::judge(GpuSubject subject, GpuTask& data, Verdict& verdict) {
     return;
   }
   const std::uint64_t inputs = subject.full.empty() ? 0 : subject.full.front()->inputs->id();
-  const auto attempt = [&](GpuPool::Wanted wanted, Verdict& result) -> Result<bool> {
+  const auto attempt = [&](GpuPool::Wanted wanted, bool one_by_one, Verdict& result) -> Result<bool> {
     KW_TRY(auto lease, pool_->borrow(wanted, inputs));
     const bool fresh = lease->is_fresh();
-    result = GpuTrial(*this, subject, data, lease).run(verdict);
+    result = GpuTrial(*this, subject, data, lease, one_by_one).run(verdict);
     return fresh;
   };
   Verdict result;
-  auto fresh = attempt(options_.always_fresh ? GpuPool::Wanted::fresh : GpuPool::Wanted::any, result);
-  if (fresh.ok() && !*fresh && result.status != VerdictStatus::correct) {
+  auto fresh = attempt(options_.always_fresh ? GpuPool::Wanted::fresh : GpuPool::Wanted::any, false, result);
+  const bool unclear = result.status == VerdictStatus::fault || result.status == VerdictStatus::timeout;
+  if (fresh.ok() && result.status != VerdictStatus::correct && (!*fresh || unclear)) {
     const VerdictStatus before = result.status;
-    fresh = attempt(GpuPool::Wanted::fresh, result);
+    fresh = attempt(GpuPool::Wanted::fresh, true, result);
     if (fresh.ok() && result.status != before)
       log_event(spdlog::level::warn, "verdict_changed_in_a_fresh_worker",
                 {{"task", subject.task.name},

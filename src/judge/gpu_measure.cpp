@@ -21,7 +21,7 @@ constexpr milliseconds profile_limit{20000};
 // Of the device's peak: what is faster than this with every byte from memory has not moved the bytes.
 constexpr double believable = 0.93;
 constexpr double slow_ms = 400;   // from here on one round has to do
-constexpr double budget_ms = 60;  // for a size, beyond the least number of rounds
+constexpr double budget_ms = 40;  // for a size, beyond the least number of rounds
 
 }  // namespace
 
@@ -72,7 +72,7 @@ bool GpuTrial::measure_size(std::size_t train_size) {
       request.baseline = TimedPlan{naive->kernel.id, *naive->plans[train_size]};
     }
     const double about_ms = about_us_.at(train_size) / 1000;
-    if (about_ms > slow_ms) request.least_rounds = request.most_rounds = 1;
+    if (about_ms > slow_ms) request.least_rounds = request.most_rounds = request.input_sets = 1;
     answer = worker_.time(request, start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)));
     stage("alone on the GPU");
   }
@@ -151,7 +151,7 @@ bool GpuTrial::check_timed_outputs(const FullSizeCase& full, const TimeReply& re
     double slack = 1.0001;  // set 0 has the inputs of the case itself
     if (set > 0) {
       if (reply.baseline_outputs.size() != reply.candidate_outputs.size()) break;
-      slack = 2;  // both may be off
+      slack = 8;  // the naive kernel may be far off; this is about work that is not done
       for (std::size_t i = 0; i < outputs; ++i)
         truth[i] = {full.truth[i].name, subject_.task.outputs[i].dtype, full.truth[i].shape,
                     reply.baseline_outputs[set * outputs + i]};

@@ -133,31 +133,43 @@ bool GpuTrial::compare_all(const Case& one, const std::vector<std::string>& outp
   return stop(VerdictStatus::wrong, found.kind, found.message, found.advice);
 }
 
-bool GpuTrial::run_case(const Case& one, bool again) {
-  const std::string where = to_string(one.sizes);
-  const LaunchPlan& plan = subject_.build.plans.at(one.question).plan;
-  auto translated = gpu_plan(plan, kernel_.kernels);
-  if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
-  const auto pack = data_.pack_of(subject_.set, one);
-  if (!pack.ok()) return stop(VerdictStatus::internal_error, "no_memory", pack.error().message);
-  if (!accept(worker_.load_inputs(**pack, load_limit), "load")) return false;
-  RunRequest request;
-  request.slot = kernel_.id;
-  request.inputs = (*pack)->id();
-  request.plan = std::move(translated).value();
-  request.placement_seed = next_seed();
+bool GpuTrial::run_together(const std::vector<const Case*>& cases, std::vector<RunReply>& replies) {
+  std::vector<RunRequest> requests;
+  for (const Case* one : cases) {
+    auto translated = gpu_plan(subject_.build.plans.at(one->question).plan, kernel_.kernels);
+    if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
+    const auto pack = data_.pack_of(subject_.set, *one);
+    if (!pack.ok()) return stop(VerdictStatus::internal_error, "no_memory", pack.error().message);
+    if (!accept(worker_.load_inputs(**pack, load_limit), "load")) return false;
+    RunRequest request;
+    request.slot = kernel_.id;
+    request.inputs = (*pack)->id();
+    request.plan = std::move(translated).value();
+    request.placement_seed = next_seed();
+    requests.push_back(std::move(request));
+  }
+  auto ran = worker_.run(requests, case_limit);
+  if (!accept(ran, cases.size() == 1 ? to_string(cases.front()->sizes) : "a small size")) return false;
+  replies = std::move(ran.value);
+  return true;
+}
+
+bool GpuTrial::accept_case(const Case& one, const RunReply& reply) {
   const bool state = state_left_;
-  const auto ran = worker_.run(request, case_limit);
-  if (!accept(ran, where) || !accept(ran.value.memory, plan, where)) return false;
-  state_left_ = state_left_ || ran.value.memory.state_left;
-  if (ran.value.outputs.size() != subject_.task.outputs.size())
+  const LaunchPlan& plan = subject_.build.plans.at(one.question).plan;
+  if (!accept(reply.memory, plan, to_string(one.sizes))) return false;
+  state_left_ = state_left_ || reply.memory.state_left;
+  if (reply.outputs.size() != subject_.task.outputs.size())
     return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
-  if (!again) return compare_all(one, ran.value.outputs) || (state && blame_kept_state(one));
-  const std::size_t cases = verdict_.cases.size();
-  const bool right = compare_all(one, ran.value.outputs);
-  verdict_.cases.resize(cases);
-  if (!right) verdict_.flags.push_back("changes_its_mind");
-  return right;
+  return compare_all(one, reply.outputs) || (state && blame_kept_state(one));
+}
+
+bool GpuTrial::run_cases(const std::vector<const Case*>& cases) {
+  std::vector<RunReply> replies;
+  if (!run_together(cases, replies)) return false;
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    if (!accept_case(*cases[i], replies[i])) return false;
+  return true;
 }
 
 bool GpuTrial::blame_kept_state(const Case& one) {
@@ -165,30 +177,29 @@ bool GpuTrial::blame_kept_state(const Case& one) {
   Verdict before = verdict_;
   worker_.forget_module(kernel_.id);
   state_left_ = false;
-  const bool right = load() && run_case(one, false);
-  if (!right) {
-    verdict_ = std::move(before);
-    return false;
-  }
+  const bool right = load() && run_cases({&one});
   verdict_ = std::move(before);
+  if (!right) return false;
   verdict_.findings.pop_back();
-  verdict_.flags.push_back("keeps_state");
-  return stop(VerdictStatus::rejected, "keeps_state",
-              fmt::format("the result at {} depends on what an earlier launch left in a __device__ variable",
-                          to_string(one.sizes)),
-              "A result must depend on the inputs alone; keep intermediate values in scratch memory.");
+  return stop_for_kept_state(to_string(one.sizes));
 }
 
-bool GpuTrial::run_cases() {
-  for (const Case& one : subject_.cases.cases)
-    if (!run_case(one, false)) return false;
-  return true;
+bool GpuTrial::stop_for_kept_state(const std::string& where) {
+  verdict_.flags.push_back("keeps_state");
+  return stop(VerdictStatus::rejected, "keeps_state",
+              fmt::format("the result at {} depends on what an earlier launch left in a __device__ variable", where),
+              "A result must depend on the inputs alone; keep intermediate values in scratch memory.");
 }
 
 // A kernel that counts its calls, or remembers that it was checked, is asked again.
 bool GpuTrial::run_again() {
   const auto& cases = subject_.cases.cases;
-  return cases.empty() || run_case(cases[subject_.seed % cases.size()], true);
+  if (cases.empty()) return true;
+  const std::size_t before = verdict_.cases.size();
+  const bool right = run_cases({&cases[subject_.seed % cases.size()]});
+  verdict_.cases.resize(before);
+  if (!right) verdict_.flags.push_back("changes_its_mind");
+  return right;
 }
 
 bool GpuTrial::compare_sample(const FullSizeCase& full, const std::vector<std::string>& outputs, std::size_t first,
@@ -220,56 +231,69 @@ bool GpuTrial::compare_sample(const FullSizeCase& full, const std::vector<std::s
   return true;
 }
 
-bool GpuTrial::run_full_size(std::size_t train_size) {
-  const auto& full = subject_.full.at(train_size);
-  const std::string where = to_string(full->sizes);
-  const LaunchPlan& plan = plan_of_size(train_size);
-  auto translated = gpu_plan(plan, kernel_.kernels);
-  if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
-  if (!accept(worker_.load_inputs(*full->inputs, load_limit), "load")) return false;
-  RunRequest request;
-  request.slot = kernel_.id;
-  request.inputs = full->inputs->id();
-  request.plan = std::move(translated).value();
-  request.placement_seed = next_seed();
-  request.samples = full->samples;
-  const auto ran = worker_.run(request, full_size_limit);
-  if (!accept(ran, where) || !accept(ran.value.memory, plan, where)) return false;
-  state_left_ = state_left_ || ran.value.memory.state_left;
-  if (ran.value.outputs.size() != subject_.task.outputs.size())
-    return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
-  about_us_.push_back(ran.value.time_us);
-  return compare_sample(*full, ran.value.outputs, 0, full->truth, 1, "");
+bool GpuTrial::run_full_sizes() {
+  about_us_.clear();
+  for (std::size_t i = 0; i < subject_.full.size(); ++i) {
+    const FullSizeCase& full = *subject_.full[i];
+    const std::string where = to_string(full.sizes);
+    const LaunchPlan& plan = plan_of_size(i);
+    auto translated = gpu_plan(plan, kernel_.kernels);
+    if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
+    if (!accept(worker_.load_inputs(*full.inputs, load_limit), "load")) return false;
+    RunRequest request;
+    request.slot = kernel_.id;
+    request.inputs = full.inputs->id();
+    request.plan = std::move(translated).value();
+    request.placement_seed = next_seed();
+    request.samples = full.samples;
+    const auto ran = worker_.run({request}, full_size_limit);
+    if (!accept(ran, where)) return false;
+    const RunReply& reply = ran.value.front();
+    if (!accept(reply.memory, plan, where)) return false;
+    state_left_ = state_left_ || reply.memory.state_left;
+    if (reply.outputs.size() != subject_.task.outputs.size())
+      return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
+    about_us_.push_back(reply.time_us);
+    if (!compare_sample(full, reply.outputs, 0, full.truth, 1, "")) return false;
+  }
+  return true;
+}
+
+// All that is checked before anything is timed.
+bool GpuTrial::check() {
+  const SharedTurn turn(backend_.pool_->turns());
+  stage("wait for the GPU");
+  if (!load()) return false;
+  stage("load the module");
+  std::vector<const Case*> cases;
+  for (const Case& one : subject_.cases.cases) cases.push_back(&one);
+  if (one_by_one_) {
+    for (const Case* one : cases)
+      if (!run_cases({one})) return false;
+  } else if (!run_cases(cases)) {
+    return false;
+  }
+  stage("GPU, small cases");
+  if (!run_full_sizes()) return false;
+  if (state_left_) {
+    // Once more: what it has left behind is noise now.
+    const std::size_t before = verdict_.cases.size();
+    if (!run_full_sizes()) {
+      if (verdict_.status != VerdictStatus::wrong) return false;
+      verdict_.findings.pop_back();
+      return stop_for_kept_state("full size");
+    }
+    verdict_.cases.resize(before);
+    verdict_.flags.push_back("leaves_state");
+  }
+  stage("GPU, full size");
+  return run_again();
 }
 
 Verdict GpuTrial::run(Verdict verdict) {
   verdict_ = std::move(verdict);
   verdict_.cases.clear();
-  const std::size_t train_sizes = subject_.task.sizes_train.size();
-  const auto checked = [&] {
-    const SharedTurn turn(backend_.pool_->turns());
-    stage("wait for the GPU");
-    if (!load()) return false;
-    stage("load the module");
-    if (!run_cases()) return false;
-    stage("GPU, small cases");
-    for (std::size_t i = 0; subject_.full_size && i < train_sizes; ++i)
-      if (!run_full_size(i)) return false;
-    // Once more where it has left something behind: now that is noise.
-    for (std::size_t i = 0; subject_.full_size && state_left_ && i < train_sizes; ++i) {
-      if (run_full_size(i)) continue;
-      if (verdict_.status != VerdictStatus::wrong) return false;
-      verdict_.findings.pop_back();
-      verdict_.flags.push_back("keeps_state");
-      return stop(VerdictStatus::rejected, "keeps_state",
-                  "the result at full size depends on what an earlier launch left in a __device__ variable",
-                  "A result must depend on the inputs alone; keep intermediate values in scratch memory.");
-    }
-    stage("GPU, full size");
-    if (state_left_) verdict_.flags.push_back("leaves_state");
-    return run_again();
-  };
-  const bool right = checked();
+  const bool right = check();
   if (right) verdict_.summary = fmt::format("right in all {} cases", verdict_.cases.size());
   if (!subject_.full_size) verdict_.flags.push_back("small_only");
   if (right && subject_.want_time && subject_.full_size && measure()) {

@@ -7,8 +7,9 @@ namespace kw {
 
 class GpuTrial {
  public:
-  GpuTrial(GpuBackend& backend, const GpuSubject& subject, GpuTask& data, GpuPool::Lease& lease)
-      : backend_(backend), subject_(subject), data_(data), worker_(*lease) {}
+  // `one_by_one`: each case in a request of its own, so that a fault has an address.
+  GpuTrial(GpuBackend& backend, const GpuSubject& subject, GpuTask& data, GpuPool::Lease& lease, bool one_by_one)
+      : backend_(backend), subject_(subject), data_(data), worker_(*lease), one_by_one_(one_by_one) {}
 
   // The verdict with what was found; its status is `correct` when nothing speaks against the kernel.
   Verdict run(Verdict verdict);
@@ -17,12 +18,16 @@ class GpuTrial {
   // Ends a stage of the verdict's costs.
   void stage(const char* name);
   bool load();
-  bool run_cases();
-  bool run_case(const Case& one, bool again);
+  bool check();
+  // All in one request; where one of them faults, the caller finds out which in a fresh worker.
+  bool run_cases(const std::vector<const Case*>& cases);
+  bool run_together(const std::vector<const Case*>& cases, std::vector<RunReply>& replies);
+  bool accept_case(const Case& one, const RunReply& reply);
   bool run_again();
   // Whether a result is wrong only because of what an earlier launch left in the module's variables.
   bool blame_kept_state(const Case& one);
-  bool run_full_size(std::size_t train_size);
+  bool stop_for_kept_state(const std::string& where);
+  bool run_full_sizes();
   bool measure();
   bool measure_size(std::size_t train_size);
   bool check_timed_outputs(const FullSizeCase& full, const TimeReply& reply);
@@ -49,6 +54,7 @@ class GpuTrial {
   const GpuSubject& subject_;
   GpuTask& data_;
   GpuWorker& worker_;
+  const bool one_by_one_;
   GpuKernel kernel_;
   std::uint64_t placements_ = 0;
   bool state_left_ = false;       // by a run before this one
