@@ -13,5 +13,5 @@ __global__ void histogram_kernel(const int* __restrict__ x, int* __restrict__ co
 
 extern "C" void launch(const int* x, int* counts, int count, int bins, cudaStream_t stream) {
   cudaMemsetAsync(counts, 0, bins * sizeof(int), stream);
-  histogram_kernel<<<4, 64, 0, stream>>>(x, counts, count, bins);
+  histogram_kernel<<<512, 256, 0, stream>>>(x, counts, count, bins);
 }
