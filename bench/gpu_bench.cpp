@@ -126,14 +126,15 @@ void in_parallel(std::size_t count, int threads, const Work& work) {
 }
 
 struct Bench {
-  int workers = 4;
-  int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  int workers = 3;
+  int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  int threads = 2 * cores;  // while some wait for the GPU, others compile
   std::unique_ptr<CompileService> service;
   std::unique_ptr<GpuBackend> gpu;
 
   void start(bool always_fresh, bool pytorch) {
     ServiceOptions service_options;
-    service_options.pool.workers = threads;
+    service_options.pool.workers = cores;
     service_options.disk_cache = false;
     service = std::make_unique<CompileService>(service_options);
     GpuBackendOptions options;
@@ -149,9 +150,9 @@ struct Bench {
     gpu = std::move(started).value();
     const GpuFacts& facts = gpu->facts();
     std::cout << fmt::format(
-        "{}, {} multiprocessors, {:.0f} MiB L2, driver {}.{}, worker: {}; {} host threads, {} workers{}\n\n",
+        "{}, {} multiprocessors, {:.0f} MiB L2, driver {}.{}, worker: {}; {} cores, {} host threads, {} workers{}\n\n",
         facts.name, facts.multiprocessors, static_cast<double>(facts.l2_bytes) / (1 << 20), facts.driver_version / 1000,
-        facts.driver_version % 1000 / 10, facts.protection, threads, workers,
+        facts.driver_version % 1000 / 10, facts.protection, cores, threads, workers,
         facts.reads_host_memory ? "; kernels can read the worker's host memory" : "");
   }
 

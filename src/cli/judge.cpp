@@ -40,7 +40,7 @@ struct JudgeArguments {
 
 constexpr const char* default_profile = "h200";
 // Checking takes the GPU about a millisecond a kernel, and the host as much again.
-constexpr int gpu_workers_batch = 4;
+constexpr int gpu_workers_batch = 3;
 
 constexpr int bar_characters = 30;
 
@@ -185,11 +185,13 @@ void run_batch(Context& context, const JudgeArguments& arguments) {
   batch.out = arguments.out;
   batch.workers = arguments.workers > 0 ? arguments.workers : cores;
   ServiceOptions service_options;
-  service_options.pool.workers = batch.workers;
+  service_options.pool.workers = std::min(batch.workers, cores);
   service_options.disk_cache = !arguments.no_cache;
   CompileService service(service_options);
   const auto gpu = gpu_from(arguments, service, std::min(gpu_workers_batch, batch.workers));
   if (!gpu.ok()) return fail(context, gpu.error());
+  // While some wait for the GPU, others compile.
+  if (*gpu != nullptr && arguments.workers == 0) batch.workers = 2 * cores;
   auto options = options_from(arguments, gpu->get());
   if (!options.ok()) return fail(context, options.error());
   Judge judge(service, *options);

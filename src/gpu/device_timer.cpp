@@ -22,8 +22,8 @@ constexpr int least_rounds_long = 6, least_rounds_very_long = 3;
 constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 20;
 constexpr std::size_t all_counters = 3072;
 constexpr std::size_t state_counter = 4000;  // of the session's, apart from those that are read
-constexpr int spin_rounds = 20'000;
-constexpr int most_spins = 400;
+constexpr int spin_rounds = 100'000;         // about 200 us at full clock: long enough to tell a percent
+constexpr int most_spins = 150;
 constexpr double settled = 0.01;  // relative, of successive spins
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
@@ -161,7 +161,7 @@ class DeviceTimer {
     int rounds = spin_rounds;
     CUdeviceptr out = session_.counters_;
     void* arguments[] = {&rounds, &out};
-    for (int i = 0; i < most_spins && steady < 3; ++i) {
+    for (int i = 0; i < most_spins && steady < 2; ++i) {
       KW_TRY(const double us, timed([&] {
                return session_.enqueue_helper(3, static_cast<unsigned>(session_.facts_.multiprocessors * 4), 256,
                                               arguments);

@@ -92,7 +92,7 @@ Result<bool> answer(const Task& task, Reference& reference, Case& one) {
   for (std::size_t i = 0; i < one.truth.size(); ++i) {
     usable = usable && (finite(own[i]) || one.kind == InputKind::ordinary);
     one.bounds.push_back(task.tolerance ? ErrorBound{task.tolerance->relative, task.tolerance->absolute}
-                                        : derive_bound(one.truth[i], own[i], coarse[i]));
+                                        : derive_bound(one.truth[i], own[i], coarse[i], terms_of(task, one.sizes)));
   }
   return usable;
 }

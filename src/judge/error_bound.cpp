@@ -9,6 +9,8 @@
 namespace kw {
 namespace {
 
+constexpr double float_rounding = 0x1.0p-24;
+
 template <class T>
 T load(std::string_view bytes, std::int64_t index) {
   T value;
@@ -133,7 +135,16 @@ std::vector<InputTensor> coarse_inputs(const std::vector<InputTensor>& inputs) {
   return coarse;
 }
 
-ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, const OutputTensor& coarse) {
+double terms_of(const Task& task, const Sizes& sizes) {
+  double in = 0, out = 0;
+  for (const TensorSpec& input : task.inputs)
+    if (const auto elements = input.elements_at(sizes); elements.ok()) in += static_cast<double>(*elements);
+  for (const TensorSpec& output : task.outputs)
+    if (const auto elements = output.elements_at(sizes); elements.ok()) out += static_cast<double>(*elements);
+  return out > 0 ? std::max(in / out, 1.0) : 1;
+}
+
+ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, const OutputTensor& coarse, double terms) {
   if (truth.dtype != Dtype::float64) return {};  // whole numbers are exact
   const double size = typical_size(truth);
   const DtypeErrors errors = errors_of(own.dtype);
@@ -143,6 +154,7 @@ ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, cons
   // references that jump (a rounding, a comparison), where the coarse error says nothing.
   double bound = std::max(errors.floor, std::min(coarse_error / 4, errors.ceiling));
   bound = std::max(bound, std::min(errors.own_factor * own_error, std::max(errors.ceiling, 2 * own_error)));
+  if (own.dtype != Dtype::float64) bound = std::max(bound, float_rounding * std::sqrt(terms) / 4);
   return {bound, bound * size};
 }
 

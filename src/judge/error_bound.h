@@ -23,7 +23,13 @@ struct ErrorBound {
 std::vector<InputTensor> coarse_inputs(const std::vector<InputTensor>& inputs);
 
 // `own` is the reference in the task's dtype, `coarse` the truth of coarse inputs.
-ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, const OutputTensor& coarse);
+// `terms`: elements that one element of the output depends on, as far as that is known; sums of very many terms in
+// float are off by a random walk, in whatever order an honest kernel adds them.
+ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, const OutputTensor& coarse,
+                        double terms = 1);
+
+// Elements of all inputs for one of the outputs: what `terms` is at least for a reduction of everything.
+double terms_of(const Task& task, const Sizes& sizes);
 
 struct Comparison {
   bool ok = true;
