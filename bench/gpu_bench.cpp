@@ -1,6 +1,6 @@
 // What the judge does on a GPU: does it agree with the emulator, do its figures repeat, does it survive, how fast is
 // it.
-//   gpu_bench agree | repeat | self | soak | speed | measure --out FILE  [--kernels N] [--workers N]
+//   gpu_bench agree | repeat | self | soak | speed  [--kernels N] [--workers N]
 // Each prints a Markdown section; exit code 1 when what must hold does not.
 
 #include <fmt/format.h>
@@ -342,6 +342,11 @@ void soak(Bench& bench, int kernels) {
       jobs.push_back(std::move(job));
     }
   }
+  // Answers and inputs of the tasks are made once.
+  std::vector<Job> warm;
+  for (const Job& job : good)
+    if (job.kind == "naive") warm.push_back(job);
+  judge_all(judge, warm, bench.threads);
   const auto start = Clock::now();
   const auto verdicts = judge_all(judge, jobs, bench.threads);
   const double wall = seconds_since(start);
@@ -446,57 +451,17 @@ void speed(Bench& bench, int kernels, const std::string& only) {
   std::cout << "\n";
 }
 
-// Times of all good kernels at their train sizes, one JSON object a line: what a profile is fitted to.
-void measure(Bench& bench, const std::string& out) {
-  bench.start(false, true);
-  JudgeOptions options = bench.options(true);
-  options.emulator_first = false;
-  options.explain = false;
-  Judge judge(*bench.service, options);
-  std::vector<Job> jobs = suite_jobs();
-  append(jobs, corpus_jobs("correct", "correct"));
-  const auto start = Clock::now();
-  const auto verdicts = judge_all(judge, jobs, bench.threads);
-  std::string lines;
-  int measured = 0;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const bool suite = jobs[i].kind != "correct";
-    if (!verdicts[i].correct) {
-      ++failures;
-      std::cout << "  " << jobs[i].name << ": " << verdicts[i].summary << "\n";
-    }
-    for (const SizedTime& time : verdicts[i].times) {
-      nlohmann::ordered_json row{{"task", jobs[i].task->name},
-                                 {"kernel", suite ? jobs[i].kind : "tests/" + jobs[i].name + ".cu"},
-                                 {"kind", "train"},
-                                 {"size", time.sizes},
-                                 {"us", time.time_us},
-                                 {"interval_us", {time.interval_us.low, time.interval_us.high}},
-                                 {"rounds", time.rounds}};
-      row["naive_us"] = time.naive_us ? nlohmann::ordered_json(*time.naive_us) : nlohmann::ordered_json(nullptr);
-      row["pytorch_us"] = time.pytorch_us ? nlohmann::ordered_json(*time.pytorch_us) : nlohmann::ordered_json(nullptr);
-      lines += row.dump() + "\n";
-      ++measured;
-    }
-  }
-  if (!write_file_atomic(out, lines).ok()) ++failures;
-  std::cout << fmt::format("{} times of {} kernels in {:.1f} s\n", measured, jobs.size(), seconds_since(start));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   if (const auto code = run_if_compile_worker(argc, argv)) return *code;
   if (const auto code = run_if_gpu_worker(argc, argv)) return *code;
   CLI::App app{"Measures the judge on a GPU"};
-  std::string what, only, out = "kernels.jsonl";
+  std::string what, only;
   int kernels = 0;
   Bench bench;
-  app.add_option("WHAT", what)
-      ->required()
-      ->check(CLI::IsMember({"agree", "repeat", "self", "soak", "speed", "measure"}));
+  app.add_option("WHAT", what)->required()->check(CLI::IsMember({"agree", "repeat", "self", "soak", "speed"}));
   app.add_option("--kernels", kernels);
-  app.add_option("--out", out);
   app.add_option("--only", only, "one row of the speed table");
   app.add_option("--workers", bench.workers);
   app.add_option("--threads", bench.threads);
@@ -509,7 +474,6 @@ int main(int argc, char** argv) {
   if (what == "repeat") repeat(bench);
   if (what == "self") self(bench, kernels > 0 ? kernels : 200);
   if (what == "soak") soak(bench, kernels > 0 ? kernels : 2000);
-  if (what == "measure") measure(bench, out);
   if (what == "speed") speed(bench, kernels > 0 ? kernels : 600, only);
   std::cout << (failures == 0 ? "all as it should be\n" : fmt::format("{} not as they should be\n", failures));
   return failures == 0 ? 0 : 1;

@@ -1,12 +1,63 @@
 #!/usr/bin/env bash
-# Tests that need an NVIDIA GPU; where there is none they are skipped, and the reason is said.
-set -euo pipefail
+# Tests that need an NVIDIA GPU, in about ten minutes; where there is none they are skipped, and the reason is said.
+#   KW_BUILD    folder with the programs (default build)
+#   KW_RESULTS  where the tables go (default build/gpu-results)
+#   KW_STEPS    some of: tests agree self repeat soak speed load_inline sanitizer calibrate kernels (default: all but the last)
+set -uo pipefail
 cd "$(dirname "$0")/.."
 skip() { echo "GPU tests skipped: $*"; exit 0; }
+build=${KW_BUILD:-build}
+results=${KW_RESULTS:-$build/gpu-results}
+steps=${KW_STEPS:-tests agree self repeat soak speed load_inline sanitizer calibrate}
 command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || skip "no NVIDIA GPU on this machine"
-# References on the GPU and their times; they skip themselves, with the reason, where torch cannot use it.
-[ ! -x build/src/reference/reference_test ] || build/src/reference/reference_test --gtest_filter='*Gpu*'
-command -v nvcc >/dev/null || skip "nvcc is not on PATH"
-python3 -c 'import torch, yaml; assert torch.cuda.is_available()' 2>/dev/null || skip "python3 has no torch with CUDA, or no PyYAML"
-mkdir -p build
-exec python3 scripts/check_kernels_on_gpu.py build/kernels.md
+find_program() { for place in "$build/$1" "$build"/src/*/"$1"; do [ -x "$place" ] && { echo "$place"; return; }; done; }
+program=$(find_program kernelwright)
+bench=$(find_program gpu_bench)
+[ -n "$program" ] && [ -n "$bench" ] || skip "there is no $build/kernelwright and gpu_bench; run make build"
+export KERNELWRIGHT_TASKS=${KERNELWRIGHT_TASKS:-$PWD/tasks} KERNELWRIGHT_PROFILES=${KERNELWRIGHT_PROFILES:-$PWD/profiles}
+mkdir -p "$results"
+failed=0
+
+# step NAME LIMIT_SECONDS COMMAND...: output into NAME.md, the end of it shown.
+step() {
+  local name=$1 limit=$2 start=$SECONDS code
+  shift 2
+  timeout "$limit" "$@" >"$results/$name.md" 2>"$results/$name.log"
+  code=$?
+  tail -n "${SHOWN:-12}" "$results/$name.md"
+  echo "--- $name: exit code $code after $((SECONDS - start)) s"
+  [ $code -eq 0 ] || { failed=1; tail -n 5 "$results/$name.log"; }
+}
+
+for each in $steps; do
+  case $each in
+    tests)
+      for test in gpu reference profile; do
+        found=$(find_program ${test}_test)
+        [ -n "$found" ] && step "${test}_test" 120 "$found" --gtest_filter='*Gpu*'
+      done ;;
+    agree) step agree 150 "$bench" agree ;;
+    self) step self 90 "$bench" self ;;
+    repeat) step repeat 150 "$bench" repeat ;;
+    soak) step soak 200 "$bench" soak ;;
+    speed) SHOWN=45 step speed 200 "$bench" speed ;;
+    load_inline)
+      if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null && command -v nvcc >/dev/null; then
+        step load_inline 200 python3 scripts/time_load_inline.py relu/naive
+      else
+        echo "--- load_inline: skipped: python3 has no torch with CUDA, or nvcc is missing"
+      fi ;;
+    sanitizer)
+      if command -v compute-sanitizer >/dev/null; then
+        step sanitizer_bugs 240 python3 scripts/sanitize_corpus.py "$program" --only bugs --tools memcheck,racecheck --jobs 12
+        step sanitizer_correct 120 python3 scripts/sanitize_corpus.py "$program" --only correct --limit 12 --jobs 12
+      else
+        echo "--- sanitizer: skipped: compute-sanitizer is not on PATH"
+      fi ;;
+    calibrate) step calibrate 240 "$program" calibrate --measure "$results/kernels.jsonl" --out "$results/fitted.yaml" ;;
+    kernels) step kernels 500 python3 scripts/check_kernels_on_gpu.py "$results/kernels.md" ;;
+    *) echo "unknown step: $each"; failed=1 ;;
+  esac
+done
+echo "results in $results"
+exit $failed

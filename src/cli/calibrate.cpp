@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "base/table.h"
 #include "cli/command.h"
+#include "judge/measure_corpus.h"
 #include "judge/measured_kernels.h"
 #include "performance/model_errors.h"
 #include "performance/profile_text.h"
@@ -20,6 +21,8 @@ namespace {
 
 struct CalibrateArguments {
   std::string measured;
+  std::string measure;
+  int gpu = 0;
   std::string profile = "h200";
   std::string out;
   std::string rows;
@@ -114,9 +117,42 @@ std::string today() {
                      static_cast<unsigned>(day.day()));
 }
 
-void run_calibrate(Context& context, const CalibrateArguments& arguments) {
+// Measures on this machine's GPU and keeps the times in the file.
+Result<void> measure_into(const std::string& file, int device, const DeviceProfile& profile) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  ServiceOptions service_options;
+  service_options.pool.workers = cores;
+  CompileService service(service_options);
+  GpuBackendOptions options;
+  options.pool.device = device;
+  options.pool.workers = 3;
+  KW_TRY(const auto gpu, GpuBackend::start(service, options));
+  KW_TRY(const auto suite, suite_folder());
+  KW_TRY(const auto corpus, calibration_corpus(suite));
+  Progress progress("kernels measured", corpus.size());
+  const MeasuredCorpus made = measure_corpus(service, *gpu, profile, corpus, 2 * cores,
+                                             [&](const std::string& task) { progress.advance(1, task); });
+  progress.finish();
+  for (const std::string& problem : made.problems) std::cerr << "not measured: " << problem << "\n";
+  if (interrupted()) return Error{"interrupted", "", {}};
+  if (made.times == 0) return Error{"nothing could be measured", "", {}};
+  return write_file_atomic(file, made.json_lines);
+}
+
+void run_calibrate(Context& context, CalibrateArguments arguments) {
   const auto start = load_profile(arguments.profile);
   if (!start.ok()) return fail(context, start.error());
+  if (arguments.measured.empty() == arguments.measure.empty())
+    return fail(context,
+                Error{"give either --measured FILE or --measure FILE", "see kernelwright calibrate --help", {}});
+  if (!arguments.measure.empty()) {
+    if (const auto done = measure_into(arguments.measure, arguments.gpu, *start); !done.ok()) {
+      fail(context, done.error());
+      if (interrupted()) context.exit_code = exit_interrupted;
+      return;
+    }
+    arguments.measured = arguments.measure;
+  }
   const auto measurements = read_measurements(arguments.measured);
   if (!measurements.ok()) return fail(context, measurements.error());
   const auto suite = suite_folder();
@@ -194,7 +230,10 @@ void add_calibrate_command(CLI::App& app, Context& context) {
       "calibrate", "Fits a device profile to measured kernel times; says the errors on kernels of tasks held out");
   auto arguments = std::make_shared<CalibrateArguments>();
   add_json_flag(*calibrate, context);
-  calibrate->add_option("--measured", arguments->measured, "JSON lines: task, kernel, size, us")->required();
+  calibrate->add_option("--measured", arguments->measured, "times from a file of JSON lines: task, kernel, size, us");
+  calibrate->add_option("--measure", arguments->measure,
+                        "measure the suite, the micro-benchmarks and the tests' kernels on this GPU, into this file");
+  calibrate->add_option("--gpu", arguments->gpu, "which GPU, as the driver counts them")->capture_default_str();
   calibrate->add_option("--profile", arguments->profile, "the profile to start from, or its YAML file")
       ->capture_default_str();
   calibrate->add_option("--out", arguments->out, "where the fitted profile goes; without, nothing is written");
@@ -204,7 +243,9 @@ void add_calibrate_command(CLI::App& app, Context& context) {
       ->check(CLI::Range(2, 20))
       ->capture_default_str();
   calibrate->footer(
-      "Example:\n  kernelwright calibrate --measured bench/results/kernels_h200.jsonl --out profiles/h200.yaml");
+      "Examples:\n"
+      "  kernelwright calibrate --measure times.jsonl --out profiles/mine.yaml      on a machine with a GPU\n"
+      "  kernelwright calibrate --measured bench/results/kernels_h200.jsonl --out profiles/h200.yaml");
   calibrate->callback([&context, arguments] { run_calibrate(context, *arguments); });
 }
 

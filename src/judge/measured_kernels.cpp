@@ -60,7 +60,10 @@ struct Counter {
   std::vector<Result<PlanCounts>> count(const std::vector<std::size_t>& members) const {
     auto build_and_count = [&]() -> Result<std::vector<Result<PlanCounts>>> {
       const Measurement& first = measurements[members[0]];
-      KW_TRY(const Task task, find_task(suite, first.task));
+      // A task that is not of the suite lies beside it.
+      const std::filesystem::path beside = suite.parent_path() / first.task;
+      KW_TRY(const Task task,
+             std::filesystem::exists(beside / "task.yaml") ? load_task(beside) : find_task(suite, first.task));
       const std::filesystem::path file = kernel_path(suite, first);
       KW_TRY(const std::string text, read_file(file));
       BuildOptions options;
