@@ -395,8 +395,8 @@ void speed(Bench& bench, int kernels, const std::string& only) {
     bool emulator, time, explain;
   };
   for (const Mode& mode :
-       {Mode{"values, emulator first", true, false, false}, Mode{"values, GPU alone", false, false, false},
-        Mode{"values and time, emulator first", true, true, false},
+       {Mode{"values, emulator first", true, false, false}, Mode{"values and time, emulator first", true, true, false},
+        Mode{"values, GPU alone", false, false, false},
         Mode{"values, time, explanation, emulator first", true, true, true}}) {
     if (!only.empty() && only != mode.name) continue;
     JudgeOptions options = bench.options(true);
