@@ -104,7 +104,7 @@ Result<void> DeviceSession::start(int number) {
   KW_CUDA(cuDeviceTotalMem_v2(&memory, device));
   facts_.memory_bytes = memory;
 
-  KW_CUDA(cuDevicePrimaryCtxSetFlags_v2(device, CU_CTX_SCHED_SPIN));
+  KW_CUDA(cuDevicePrimaryCtxSetFlags_v2(device, CU_CTX_SCHED_BLOCKING_SYNC));
   KW_CUDA(cuDevicePrimaryCtxRetain(&context_, device));
   KW_CUDA(cuCtxSetCurrent(context_));
   KW_CUDA(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, printf_bytes));

@@ -2,6 +2,7 @@
 // The worker's side of the GPU: one context, resident inputs, loaded modules, and an arena in which outputs and scratch
 // get a new place for every run, poisoned, between red zones.
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -125,8 +126,9 @@ class DeviceSession {
   std::map<std::uint64_t, Module> modules_;
   std::map<std::uint64_t, Inputs> inputs_;
   CUdeviceptr counters_ = 0;
-  std::uint64_t noise_ = 0;  // seed of the next spoiling
-  int shared_bytes_ = 0;     // that a block can ask for
+  std::chrono::steady_clock::time_point last_timing_{};  // when it ended
+  std::uint64_t noise_ = 0;                              // seed of the next spoiling
+  int shared_bytes_ = 0;                                 // that a block can ask for
   CUdeviceptr arena_ = 0;
   std::uint64_t arena_bytes_ = 0;
   CUdeviceptr gather_ = 0;  // offsets and gathered bytes

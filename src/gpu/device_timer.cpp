@@ -23,7 +23,8 @@ constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 
 constexpr std::size_t all_counters = 3072;
 constexpr std::size_t state_counter = 4000;  // of the session's, apart from those that are read
 constexpr int spin_rounds = 100'000;         // about 200 us at full clock: long enough to tell a percent
-constexpr int most_spins = 150;
+constexpr double raise_clocks_ms = 40;       // at most
+constexpr double clocks_stay_ms = 100;
 constexpr double settled = 0.01;  // relative, of successive spins
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
@@ -55,15 +56,30 @@ class DeviceTimer {
     KW_TRY_VOID(add_subject(request_.candidate));
     if (request_.baseline) KW_TRY_VOID(add_subject(*request_.baseline));
     KW_TRY_VOID(lay_out());
+    note_spent(start);
     KW_TRY_VOID(raise_clocks());
     KW_CUDA(cuCtxResetPersistingL2Cache());
+    note_spent(start);
     KW_TRY_VOID(warm_up());
+    note_spent(start);
     KW_TRY_VOID(make_graphs());
+    note_spent(start);
     KW_TRY_VOID(measure(start));
-    return finish();
+    note_spent(start);
+    KW_TRY(TimeReply reply, finish());
+    note_spent(start);
+    reply.spent_ms = spent_ms_;
+    session_.last_timing_ = std::chrono::steady_clock::now();
+    return reply;
   }
 
  private:
+  void note_spent(std::chrono::steady_clock::time_point start) {
+    double before = 0;
+    for (const double ms : spent_ms_) before += ms;
+    spent_ms_.push_back(milliseconds_since(start) - before);
+  }
+
   struct Subject {
     const TimedPlan* plan = nullptr;
     const DeviceSession::Module* module = nullptr;
@@ -156,12 +172,15 @@ class DeviceTimer {
 
   // An idle GPU runs at a fraction of its clock. Never set clocks: work until the same work takes the same time.
   Result<void> raise_clocks() {
+    // Somebody was measured a moment ago: they are up.
+    if (milliseconds_since(session_.last_timing_) < clocks_stay_ms) return {};
+    const auto start = std::chrono::steady_clock::now();
     double last = 0;
     int steady = 0;
     int rounds = spin_rounds;
     CUdeviceptr out = session_.counters_;
     void* arguments[] = {&rounds, &out};
-    for (int i = 0; i < most_spins && steady < 2; ++i) {
+    while (steady < 2 && milliseconds_since(start) < raise_clocks_ms) {
       KW_TRY(const double us, timed([&] {
                return session_.enqueue_helper(3, static_cast<unsigned>(session_.facts_.multiprocessors * 4), 256,
                                               arguments);
@@ -359,6 +378,7 @@ class DeviceTimer {
   const TimeRequest& request_;
   Random random_;
   const DeviceSession::Inputs* inputs_ = nullptr;
+  std::vector<double> spent_ms_;
   std::vector<Subject> subjects_;  // the candidate, and the baseline if there is one
   std::vector<Copy> copies_;       // of the inputs
   std::vector<std::uint64_t> checksums_;

@@ -274,6 +274,7 @@ std::string encode(const TimeReply& reply) {
   writer.number(reply.candidate_by_graph ? 1 : 0);
   writer.number(reply.baseline_by_graph ? 1 : 0);
   writer.real(reply.flush_us);
+  writer.reals(reply.spent_ms);
   writer.memory(reply.memory);
   writer.texts(reply.candidate_outputs);
   writer.texts(reply.baseline_outputs);
@@ -288,6 +289,7 @@ Result<TimeReply> decode_time_reply(std::string_view bytes) {
   reply.candidate_by_graph = reader.number() != 0;
   reply.baseline_by_graph = reader.number() != 0;
   reply.flush_us = reader.real();
+  reply.spent_ms = reader.reals();
   reply.memory = reader.memory();
   reply.candidate_outputs = reader.texts();
   reply.baseline_outputs = reader.texts();

@@ -123,6 +123,7 @@ struct TimeReply {
   bool candidate_by_graph = false;
   bool baseline_by_graph = false;
   double flush_us = 0;
+  std::vector<double> spent_ms;  // laying out, raising clocks, warming up, making graphs, measuring, looking after
   MemoryState memory;
   // What the last timed runs left, for each set of inputs and output: set 0's outputs, set 1's ...
   std::vector<std::string> candidate_outputs;

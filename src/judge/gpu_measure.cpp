@@ -59,7 +59,7 @@ bool GpuTrial::measure_size(std::size_t train_size) {
   request.inputs = full->inputs->id();
   request.seed = next_seed();
   request.candidate = {kernel_.id, std::move(plan).value()};
-  request.samples = full->samples;
+  request.samples = full->timed_samples;
   request.budget_ms = budget_ms;
   GpuAnswer<TimeReply> answer;
   {
@@ -75,6 +75,10 @@ bool GpuTrial::measure_size(std::size_t train_size) {
     if (about_ms > slow_ms) request.least_rounds = request.most_rounds = request.input_sets = 1;
     answer = worker_.time(request, start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)));
     stage("alone on the GPU");
+    static constexpr const char* names[] = {"timer: lay out", "timer: clocks", "timer: warm up",
+                                            "timer: graphs",  "timer: rounds", "timer: look after"};
+    for (std::size_t i = 0; i < std::min(answer.value.spent_ms.size(), std::size(names)); ++i)
+      verdict_.stages_ms.emplace_back(names[i], answer.value.spent_ms[i]);
   }
   if (!accept(answer, where) || !accept(answer.value.memory, plan_of_size(train_size), where)) return false;
   if (answer.value.candidate_us.empty())
@@ -147,16 +151,18 @@ bool GpuTrial::check_timed_outputs(const FullSizeCase& full, const TimeReply& re
   const std::size_t sets = reply.candidate_outputs.size() / std::max<std::size_t>(outputs, 1);
   if (sets == 0) return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
   for (std::size_t set = 0; set < sets; ++set) {
-    std::vector<OutputTensor> truth = full.truth;
+    std::vector<OutputTensor> truth = full.timed_truth;
     double slack = 1.0001;  // set 0 has the inputs of the case itself
     if (set > 0) {
       if (reply.baseline_outputs.size() != reply.candidate_outputs.size()) break;
       slack = 8;  // the naive kernel may be far off; this is about work that is not done
       for (std::size_t i = 0; i < outputs; ++i)
-        truth[i] = {full.truth[i].name, subject_.task.outputs[i].dtype, full.truth[i].shape,
+        truth[i] = {truth[i].name, subject_.task.outputs[i].dtype, truth[i].shape,
                     reply.baseline_outputs[set * outputs + i]};
     }
-    if (!compare_sample(full, reply.candidate_outputs, set * outputs, truth, slack, " in a timed run")) return false;
+    if (!compare_sample(full, full.timed_places, reply.candidate_outputs, set * outputs, truth, slack,
+                        " in a timed run"))
+      return false;
   }
   return true;
 }

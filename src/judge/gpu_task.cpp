@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t chunk_elements = 64;
 constexpr std::int64_t chunks = 2048;
+constexpr std::size_t timed_stride = 8;
 constexpr double pytorch_budget_ms = 60;
 
 std::vector<InputPack::Tensor> tensors_of(const std::vector<InputTensor>& inputs) {
@@ -23,6 +24,33 @@ std::vector<InputPack::Tensor> tensors_of(const std::vector<InputTensor>& inputs
   for (const InputTensor& input : inputs)
     if (!input.shape.empty()) tensors.push_back({input.bytes, input.bytes.size(), std::nullopt});
   return tensors;
+}
+
+// Timed runs are many; a part of the places is enough for each.
+void choose_timed_part(FullSizeCase& one) {
+  for (std::size_t i = 0; i < one.samples.size(); ++i) {
+    const OutputSample& sample = one.samples[i];
+    OutputSample part{sample.chunk_bytes, {}};
+    OutputTensor truth{one.truth[i].name, one.truth[i].dtype, {}, {}};
+    std::vector<std::int64_t> places;
+    if (sample.whole()) {
+      places = one.places[i];
+      truth.bytes = one.truth[i].bytes;
+    } else {
+      const std::size_t width = bytes_of(truth.dtype), per_chunk = chunk_elements;
+      for (std::size_t chunk = 0; chunk < sample.offsets_bytes.size(); ++chunk) {
+        if (chunk % timed_stride != 0 && chunk + 1 != sample.offsets_bytes.size()) continue;
+        part.offsets_bytes.push_back(sample.offsets_bytes[chunk]);
+        const auto first = one.places[i].begin() + static_cast<std::ptrdiff_t>(chunk * per_chunk);
+        places.insert(places.end(), first, first + chunk_elements);
+        truth.bytes.append(one.truth[i].bytes, chunk * per_chunk * width, per_chunk * width);
+      }
+    }
+    truth.shape = {static_cast<std::int64_t>(places.size())};
+    one.timed_samples.push_back(std::move(part));
+    one.timed_places.push_back(std::move(places));
+    one.timed_truth.push_back(std::move(truth));
+  }
 }
 
 }  // namespace
@@ -105,6 +133,7 @@ Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size, GpuTurns& t
     one.places.push_back(places_of(one.samples.back(), elements, width));
   }
   KW_TRY_VOID(answer(inputs, turns, one));
+  choose_timed_part(one);
   return one;
 }
 

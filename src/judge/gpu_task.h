@@ -26,6 +26,10 @@ struct FullSizeCase {
   Positions places;                   // element numbers of the samples
   std::vector<OutputTensor> truth;    // at those places
   std::vector<ErrorBound> bounds;
+  // Of the samples, a part that is looked at after timing: chunks `timed_stride` apart.
+  std::vector<OutputSample> timed_samples;
+  Positions timed_places;
+  std::vector<OutputTensor> timed_truth;
   std::uint64_t input_bytes = 0, output_bytes = 0;
   std::optional<double> pytorch_us;  // eager; unknown when it could not be timed
 };

@@ -202,12 +202,13 @@ bool GpuTrial::run_again() {
   return right;
 }
 
-bool GpuTrial::compare_sample(const FullSizeCase& full, const std::vector<std::string>& outputs, std::size_t first,
+bool GpuTrial::compare_sample(const FullSizeCase& full, const Positions& places,
+                              const std::vector<std::string>& outputs, std::size_t first,
                               const std::vector<OutputTensor>& truth, double slack, const char* when) {
   for (std::size_t i = 0; i < subject_.task.outputs.size(); ++i) {
     const TensorSpec& output = subject_.task.outputs[i];
     const std::string& bytes = outputs.at(first + i);
-    if (bytes.size() != full.places[i].size() * bytes_of(output.dtype))
+    if (bytes.size() != places[i].size() * bytes_of(output.dtype))
       return stop(VerdictStatus::internal_error, "worker_lost", "the worker's outputs have a wrong size");
     const ErrorBound bound{full.bounds[i].relative * slack, full.bounds[i].absolute * slack};
     const Comparison found = compare(truth[i], output.dtype, bytes, bound);
@@ -215,7 +216,7 @@ bool GpuTrial::compare_sample(const FullSizeCase& full, const std::vector<std::s
       verdict_.cases.push_back(
           {full.sizes, false, full.seed, InputKind::ordinary, output.name, found.error, found.allowed, found.ok});
     if (found.ok) continue;
-    const std::string element = element_name(output, full.sizes, full.places[i][static_cast<std::size_t>(found.worst)]);
+    const std::string element = element_name(output, full.sizes, places[i][static_cast<std::size_t>(found.worst)]);
     if (is_poison(bytes, found.worst, bytes_of(output.dtype)))
       return stop(VerdictStatus::wrong, "unwritten_output",
                   fmt::format("{} is never written at {}{}", element, to_string(full.sizes), when),
@@ -254,7 +255,7 @@ bool GpuTrial::run_full_sizes() {
     if (reply.outputs.size() != subject_.task.outputs.size())
       return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
     about_us_.push_back(reply.time_us);
-    if (!compare_sample(full, reply.outputs, 0, full.truth, 1, "")) return false;
+    if (!compare_sample(full, full.places, reply.outputs, 0, full.truth, 1, "")) return false;
   }
   return true;
 }

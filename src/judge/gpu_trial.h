@@ -42,8 +42,8 @@ class GpuTrial {
   bool accept(const MemoryState& memory, const LaunchPlan& plan, const std::string& where);
   bool stop(VerdictStatus status, std::string kind, std::string message, std::string advice = "");
   bool compare_all(const Case& one, const std::vector<std::string>& outputs);
-  bool compare_sample(const FullSizeCase& full, const std::vector<std::string>& outputs, std::size_t first,
-                      const std::vector<OutputTensor>& truth, double slack, const char* when);
+  bool compare_sample(const FullSizeCase& full, const Positions& places, const std::vector<std::string>& outputs,
+                      std::size_t first, const std::vector<OutputTensor>& truth, double slack, const char* when);
 
   const LaunchPlan& plan_of_size(std::size_t train_size) const {
     return subject_.build.plans.at(subject_.first_timed_plan + train_size).plan;
