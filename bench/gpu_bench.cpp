@@ -23,7 +23,8 @@
 #include "base/random.h"
 #include "base/table.h"
 #include "compile/worker.h"
-#include "gpu/clock_state.h"
+#include "gpu/device_session.h"
+#include "gpu/helper_kernels.h"
 #include "gpu/worker.h"
 #include "judge/gpu_backend.h"
 #include "judge/judge.h"
@@ -451,18 +452,113 @@ void speed(Bench& bench, int kernels, const std::string& only) {
   std::cout << "\n";
 }
 
+// Kernels of a corpus with their small cases, each in a file that `replay` executes without anything around it: for
+// tools that slow down every process they look at.
+void pack(Bench& bench, const std::string& folder, const std::string& only) {
+  bench.service = std::make_unique<CompileService>();
+  JudgeOptions options = bench.options(false);
+  options.want_time = false;
+  options.secret = "packed";
+  Judge judge(*bench.service, options);
+  std::filesystem::create_directories(folder);
+  std::vector<Job> jobs = corpus_jobs(only, only);
+  std::vector<std::string> lines(jobs.size());
+  CompileRequest own;
+  own.source = helper_kernel_source;
+  for (const std::string_view name : helper_kernel_names) own.kernels.emplace_back(name);
+  const GpuKernel helpers = gpu_kernel(bench.service->compile(own), false);
+  in_parallel(jobs.size(), bench.cores, [&](std::size_t i) {
+    const Verdict verdict = judge.judge(*jobs[i].task, jobs[i].text, jobs[i].name);
+    std::string file;
+    CaseBook book(*jobs[i].task, options.secret);
+    const auto questions = book.questions(0);
+    BuildOptions build_options;
+    if (questions.ok())
+      for (const Case& one : **questions) build_options.plans.push_back({one.sizes, one.scalars});
+    const KernelBuild build = build_kernel(*bench.service, *jobs[i].task, jobs[i].text, jobs[i].name, build_options);
+    if (build.built() && questions.ok()) {
+      const GpuKernel kernel = gpu_kernel(build.compiled, false);
+      ByteWriter writer;
+      writer.text(encode(ModuleRequest{helper_slot, helpers.image, helpers.symbols}));
+      writer.text(encode(ModuleRequest{1, kernel.image, kernel.symbols}));
+      std::vector<std::string> cases;
+      for (const Case& one : **questions) {
+        auto plan = gpu_plan(build.plans[one.question].plan, kernel.kernels);
+        if (one.optional || !plan.ok()) continue;
+        ByteWriter part;
+        RunRequest request;
+        request.slot = 1;
+        request.inputs = one.question + 1;
+        request.plan = std::move(plan).value();
+        part.text(encode(std::vector<RunRequest>{request}));
+        std::uint64_t tensors = 0;
+        for (const InputTensor& input : one.inputs) tensors += !input.shape.empty();
+        part.number(tensors);
+        for (const InputTensor& input : one.inputs)
+          if (!input.shape.empty()) part.text(input.bytes);
+        cases.push_back(part.take());
+      }
+      writer.number(cases.size());
+      for (const std::string& each : cases) writer.text(each);
+      file = folder + "/" + std::filesystem::path(jobs[i].name).filename().string() + ".run";
+      if (!write_file_atomic(file, writer.bytes()).ok()) file.clear();
+    }
+    lines[i] =
+        nlohmann::ordered_json{{"name", jobs[i].name}, {"status", to_string(verdict.status)}, {"file", file}}.dump() +
+        "\n";
+  });
+  std::string index;
+  for (const std::string& line : lines) index += line;
+  if (!write_file_atomic(folder + "/index.jsonl", index).ok()) ++failures;
+}
+
+void replay(const std::string& file) {
+  const std::string bytes = read_file(file, std::size_t{1} << 30).value();
+  ByteReader reader(bytes);
+  auto session = DeviceSession::open(0);
+  if (!session.ok()) {
+    std::cout << to_string(session.error()) << "\n";
+    std::exit(2);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const auto loaded = (*session)->load_module(decode_module_request(reader.text()).value());
+    if (!loaded.ok()) std::cout << "load: " << loaded.error().message << "\n";
+  }
+  const std::uint64_t cases = reader.count(1000);
+  for (std::uint64_t i = 0; i < cases; ++i) {
+    const std::string part = reader.text();
+    ByteReader inner(part);
+    const auto requests = decode_run_requests(inner.text()).value();
+    std::vector<std::string> contents(inner.count(1000));
+    for (std::string& each : contents) each = inner.text();
+    std::vector<InputPack::Tensor> tensors;
+    for (const std::string& each : contents) tensors.push_back({each, each.size(), std::nullopt});
+    const auto inputs = InputPack::make(tensors).value();
+    const auto loaded = (*session)->load_inputs({requests[0].inputs, inputs->tensors()}, inputs->file());
+    const auto ran = (*session)->run(requests);
+    std::cout << fmt::format("case {}: {}\n", i,
+                             !loaded.ok() ? loaded.error().message
+                             : ran.ok()   ? "ran"
+                                          : ran.error().message);
+    if (!ran.ok() && (*session)->outcome() == GpuOutcome::fault) break;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (const auto code = run_if_compile_worker(argc, argv)) return *code;
   if (const auto code = run_if_gpu_worker(argc, argv)) return *code;
   CLI::App app{"Measures the judge on a GPU"};
-  std::string what, only;
+  std::string what, only, file;
   int kernels = 0;
   Bench bench;
-  app.add_option("WHAT", what)->required()->check(CLI::IsMember({"agree", "repeat", "self", "soak", "speed"}));
+  app.add_option("WHAT", what)
+      ->required()
+      ->check(CLI::IsMember({"agree", "repeat", "self", "soak", "speed", "pack", "replay"}));
   app.add_option("--kernels", kernels);
-  app.add_option("--only", only, "one row of the speed table");
+  app.add_option("--only", only, "one row of the speed table; the corpus to pack");
+  app.add_option("--file", file, "of replay; the folder of pack");
   app.add_option("--workers", bench.workers);
   app.add_option("--threads", bench.threads);
   CLI11_PARSE(app, argc, argv);
@@ -474,6 +570,8 @@ int main(int argc, char** argv) {
   if (what == "repeat") repeat(bench);
   if (what == "self") self(bench, kernels > 0 ? kernels : 200);
   if (what == "soak") soak(bench, kernels > 0 ? kernels : 2000);
+  if (what == "pack") pack(bench, file, only);
+  if (what == "replay") replay(file);
   if (what == "speed") speed(bench, kernels > 0 ? kernels : 600, only);
   std::cout << (failures == 0 ? "all as it should be\n" : fmt::format("{} not as they should be\n", failures));
   return failures == 0 ? 0 : 1;
