@@ -17,8 +17,12 @@ constexpr double graph_below_us = 50;  // shorter plans are timed many at a time
 constexpr double graph_us = 250;       // of one replay
 constexpr int least_repeats = 4, most_repeats = 16;
 // The longer a plan, the less its time varies, and the dearer a round is.
-constexpr double long_plan_us = 1'000, very_long_plan_us = 5'000;
-constexpr int least_rounds_long = 6, least_rounds_very_long = 3;
+struct LeastRounds {
+  double from_us;
+  int rounds;
+};
+constexpr LeastRounds least_rounds_of_long_plans[] = {{5'000, 2}, {1'500, 3}, {400, 5}};
+constexpr double long_plan_us = 1'500;  // one run is enough to warm it up
 constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 20;
 constexpr std::size_t all_counters = 3072;
 constexpr std::size_t state_counter = 4000;  // of the session's, apart from those that are read
@@ -226,13 +230,16 @@ class DeviceTimer {
   Result<void> warm_up() {
     KW_TRY_VOID(flush());
     KW_TRY(flush_us_, timed([&] { return flush(); }));
+    sets_run_ = sets_;
     for (Subject& subject : subjects_) {
       subject.about_us = 1e300;
       const int runs = std::max(sets_, 2);
       for (int i = 0; i < runs; ++i) {
         KW_TRY(const double us, timed_alone(subject, static_cast<std::size_t>(i % sets_)));
         subject.about_us = std::min(subject.about_us, us);
-        if (us > very_long_plan_us) break;
+        if (us <= long_plan_us) continue;
+        sets_run_ = std::min(sets_run_, i + 1);
+        break;
       }
     }
     return {};
@@ -289,8 +296,8 @@ class DeviceTimer {
                              return a.about_us < b.about_us;
                            })->about_us;
     int least = request_.least_rounds;
-    if (longest > long_plan_us) least = std::min(least, least_rounds_long);
-    if (longest > very_long_plan_us) least = std::min(least, least_rounds_very_long);
+    for (const LeastRounds& each : least_rounds_of_long_plans)
+      if (longest > each.from_us) least = std::min(least, each.rounds);
     for (int round = 0; round < request_.most_rounds; ++round) {
       // Which comes first must not matter.
       const auto first = static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(subjects_.size()) - 1));
@@ -307,6 +314,7 @@ class DeviceTimer {
           (with_plan ? subject.raw_us : subject.without_us).push_back(us);
         }
       }
+      sets_run_ = std::max(sets_run_, std::min(round + 1, sets_));
       if (round + 1 < least) continue;
       if (is_known() || milliseconds_since(start) > request_.budget_ms) break;
     }
@@ -357,7 +365,8 @@ class DeviceTimer {
     for (std::size_t number = 0; number < subjects_.size(); ++number) {
       const Subject& subject = subjects_[number];
       std::vector<DeviceSession::Collected> collected;
-      for (const auto& place : subject.places) collected.push_back({&subject.plan->plan, &place, &request_.samples});
+      for (int set = 0; set < sets_run_; ++set)
+        collected.push_back({&subject.plan->plan, &subject.places[static_cast<std::size_t>(set)], &request_.samples});
       KW_TRY(auto outputs, session_.read_outputs(collected));
       auto& all = number == 0 ? reply.candidate_outputs : reply.baseline_outputs;
       for (auto& of_set : outputs)
@@ -386,6 +395,7 @@ class DeviceTimer {
   std::uint64_t shift_range_ = 0;  // bytes by which places are moved at most
   double flush_us_ = 0;
   int sets_ = 1;
+  int sets_run_ = 0;  // the first so many have been run by every subject
   int repeats_ = 1;
 };
 

@@ -111,8 +111,8 @@ struct TimeRequest {
   std::optional<TimedPlan> baseline;
   std::vector<OutputSample> samples;
   int input_sets = 3;
-  int least_rounds = 8;
-  int most_rounds = 60;
+  int least_rounds = 6;
+  int most_rounds = 40;
   double relative_half_width = 0.015;
   double budget_ms = 60;
 };

@@ -158,14 +158,51 @@ ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, cons
   return {bound, bound * size};
 }
 
-Comparison compare(const OutputTensor& truth, Dtype dtype, std::string_view bytes, const ErrorBound& bound) {
+namespace {
+
+// Calls `work` with a function from an element's number to its value: which type it has is decided once, not for each.
+template <class Work>
+auto with_elements(Dtype dtype, std::string_view bytes, const Work& work) {
+  const char* data = bytes.data();
+  const auto element = [data]<class T>(T, auto convert) {
+    return [data, convert](std::int64_t i) {
+      T value;
+      std::memcpy(&value, data + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+      return convert(value);
+    };
+  };
+  const auto plain = [](auto value) { return static_cast<double>(value); };
+  switch (dtype) {
+    case Dtype::float32:
+      return work(element(float{}, plain));
+    case Dtype::float16:
+      return work(element(std::uint16_t{}, [](std::uint16_t bits) { return double{float_from_float16(bits)}; }));
+    case Dtype::bfloat16:
+      return work(element(std::uint16_t{}, [](std::uint16_t bits) { return double{float_from_bfloat16(bits)}; }));
+    case Dtype::float64:
+      return work(element(double{}, plain));
+    case Dtype::int32:
+      return work(element(std::int32_t{}, plain));
+    case Dtype::int64:
+      return work(element(std::int64_t{}, plain));
+    case Dtype::int8:
+      return work(element(std::int8_t{}, plain));
+    case Dtype::uint8:
+      return work(element(std::uint8_t{}, plain));
+  }
+  KW_CHECK(false);
+}
+
+template <class Expected, class Got>
+Comparison compare_elements(std::int64_t elements, Dtype dtype, const Expected& expected_at, const Got& got_at,
+                            const ErrorBound& bound) {
   Comparison result;
-  result.elements = static_cast<std::int64_t>(bytes.size() / bytes_of(dtype));
+  result.elements = elements;
   double worst_ratio = -1;
   bool any_expected = false, any_got = false;
   for (std::int64_t i = 0; i < result.elements; ++i) {
-    const double expected = element_at(truth.dtype, truth.bytes, i);
-    const double got = element_at(dtype, bytes, i);
+    const double expected = expected_at(i);
+    const double got = got_at(i);
     any_expected = any_expected || expected != 0;
     any_got = any_got || got != 0;
     double allowed = bound.absolute + bound.relative * std::abs(expected);
@@ -199,6 +236,18 @@ Comparison compare(const OutputTensor& truth, Dtype dtype, std::string_view byte
   result.all_zero = any_expected && !any_got;
   if (bound.relative > 0 && result.allowed > 0) result.relative_error = result.error / result.allowed * bound.relative;
   return result;
+}
+
+}  // namespace
+
+Comparison compare(const OutputTensor& truth, Dtype dtype, std::string_view bytes, const ErrorBound& bound) {
+  const auto elements = static_cast<std::int64_t>(bytes.size() / bytes_of(dtype));
+  KW_CHECK(truth.bytes.size() / bytes_of(truth.dtype) >= static_cast<std::size_t>(elements));
+  return with_elements(truth.dtype, truth.bytes, [&](const auto& expected_at) {
+    return with_elements(dtype, bytes, [&](const auto& got_at) {
+      return compare_elements(elements, dtype, expected_at, got_at, bound);
+    });
+  });
 }
 
 }  // namespace kw

@@ -95,6 +95,7 @@ bool GpuTrial::accept(const MemoryState& memory, const LaunchPlan& plan, const s
 }
 
 bool GpuTrial::load() {
+  const SharedTurn turn(backend_.pool_->turns());
   const auto module = worker_.load_module(backend_.helpers_.module(), load_limit);
   if (!module.done())
     return stop(VerdictStatus::internal_error, "worker_lost", "the worker takes no device code: " + module.text);
@@ -140,7 +141,7 @@ bool GpuTrial::run_together(const std::vector<const Case*>& cases, std::vector<R
     if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
     const auto pack = data_.pack_of(subject_.set, *one);
     if (!pack.ok()) return stop(VerdictStatus::internal_error, "no_memory", pack.error().message);
-    if (!accept(worker_.load_inputs(**pack, load_limit), "load")) return false;
+    if (!accept(in_turn([&] { return worker_.load_inputs(**pack, load_limit); }), "load")) return false;
     RunRequest request;
     request.slot = kernel_.id;
     request.inputs = (*pack)->id();
@@ -148,7 +149,7 @@ bool GpuTrial::run_together(const std::vector<const Case*>& cases, std::vector<R
     request.placement_seed = next_seed();
     requests.push_back(std::move(request));
   }
-  auto ran = worker_.run(requests, case_limit);
+  auto ran = in_turn([&] { return worker_.run(requests, case_limit); });
   if (!accept(ran, cases.size() == 1 ? to_string(cases.front()->sizes) : "a small size")) return false;
   replies = std::move(ran.value);
   return true;
@@ -175,7 +176,10 @@ bool GpuTrial::run_cases(const std::vector<const Case*>& cases) {
 bool GpuTrial::blame_kept_state(const Case& one) {
   // As new, in a module that was just loaded, is it right?
   Verdict before = verdict_;
-  worker_.forget_module(kernel_.id);
+  {
+    const SharedTurn turn(backend_.pool_->turns());
+    worker_.forget_module(kernel_.id);
+  }
   state_left_ = false;
   const bool right = load() && run_cases({&one});
   verdict_ = std::move(before);
@@ -240,14 +244,14 @@ bool GpuTrial::run_full_sizes() {
     const LaunchPlan& plan = plan_of_size(i);
     auto translated = gpu_plan(plan, kernel_.kernels);
     if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
-    if (!accept(worker_.load_inputs(*full.inputs, load_limit), "load")) return false;
+    if (!accept(in_turn([&] { return worker_.load_inputs(*full.inputs, load_limit); }), "load")) return false;
     RunRequest request;
     request.slot = kernel_.id;
     request.inputs = full.inputs->id();
     request.plan = std::move(translated).value();
     request.placement_seed = next_seed();
     request.samples = full.samples;
-    const auto ran = worker_.run({request}, full_size_limit);
+    const auto ran = in_turn([&] { return worker_.run({request}, full_size_limit); });
     if (!accept(ran, where)) return false;
     const RunReply& reply = ran.value.front();
     if (!accept(reply.memory, plan, where)) return false;
@@ -262,8 +266,6 @@ bool GpuTrial::run_full_sizes() {
 
 // All that is checked before anything is timed.
 bool GpuTrial::check() {
-  const SharedTurn turn(backend_.pool_->turns());
-  stage("wait for the GPU");
   if (!load()) return false;
   stage("load the module");
   std::vector<const Case*> cases;
@@ -298,13 +300,15 @@ Verdict GpuTrial::run(Verdict verdict) {
   if (right) verdict_.summary = fmt::format("right in all {} cases", verdict_.cases.size());
   if (!subject_.full_size) verdict_.flags.push_back("small_only");
   if (right && subject_.want_time && subject_.full_size && measure()) {
-    const SharedTurn turn(backend_.pool_->turns());
     stage("GPU, measure");
     run_again();
     stage("GPU, check again");
   }
   if (verdict_.status == VerdictStatus::correct && subject_.want_counters && !verdict_.times.empty()) profile();
-  if (worker_.is_usable()) worker_.forget_module(kernel_.id);
+  if (worker_.is_usable()) {
+    const SharedTurn turn(backend_.pool_->turns());
+    worker_.forget_module(kernel_.id);
+  }
   return std::move(verdict_);
 }
 

@@ -33,6 +33,13 @@ class GpuTrial {
   bool check_timed_outputs(const FullSizeCase& full, const TimeReply& reply);
   void profile();
 
+  // While the GPU works for this kernel; not while its results are compared.
+  template <class Work>
+  auto in_turn(const Work& work) {
+    const SharedTurn turn(backend_.pool_->turns());
+    return work();
+  }
+
   // Each returns false and sets the verdict's status.
   template <class T>
   bool accept(const GpuAnswer<T>& answer, const std::string& where) {
