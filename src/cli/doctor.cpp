@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -13,6 +12,8 @@
 #include "cli/command.h"
 #include "compile/nvrtc.h"
 #include "compile/service.h"
+#include "gpu/pool.h"
+#include "performance/device_profile.h"
 #include "reference/reference.h"
 #include "sandbox/protection.h"
 #include "task/task_file.h"
@@ -138,20 +139,41 @@ Part check_cache() {
           fmt::format("{}, {} free", folder.string(), bytes_text(static_cast<double>(space.available))), ""};
 }
 
-// Through the driver's own library, as the judge will: no toolkit is needed for it.
+// The vector unit that the emulator will use, and the devices whose times it can model.
+Part check_emulator() {
+  const char* unit = __builtin_cpu_supports("avx512f") ? "AVX-512"
+                     : __builtin_cpu_supports("avx2")  ? "AVX2"
+                                                       : "portable";
+  const auto folder = profiles_folder();
+  if (!folder.ok()) return {"emulator", Health::weaker, folder.error().message, folder.error().advice};
+  std::string names;
+  for (const std::string& name : profile_names(*folder))
+    if (load_profile(name).ok()) names += (names.empty() ? "" : ", ") + name;
+  return {"emulator", Health::works, fmt::format("{} lanes; models times of {}", unit, names), ""};
+}
+
+// The whole path: a worker opens the device, is confined, and answers.
 Part check_gpu() {
-  void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!driver) return {"GPU", Health::optional, "no NVIDIA driver: kernels are compiled and planned, not run", ""};
-  const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
-  const auto count_of = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDeviceGetCount"));
-  const auto name_of_device = reinterpret_cast<int (*)(char*, int, int)>(::dlsym(driver, "cuDeviceGetName"));
-  int count = 0;
-  if (!init || !count_of || !name_of_device || init(0) != 0 || count_of(&count) != 0 || count == 0) {
-    return {"GPU", Health::optional, "a driver is installed, but it shows no GPU", "nvidia-smi"};
-  }
-  char name[256] = {};
-  name_of_device(name, sizeof name - 1, 0);
-  return {"GPU", Health::works, fmt::format("{} x {}", count, name), ""};
+  if (const auto& driver = cuda_driver(); !driver.ok())
+    return {"GPU", Health::optional, "no NVIDIA driver: kernels are emulated, times are modelled", ""};
+  GpuPoolOptions options;
+  options.workers = 1;
+  options.spares = 0;
+  const auto pool = GpuPool::start(options);
+  if (!pool.ok()) return {"GPU", Health::optional, pool.error().message, "nvidia-smi"};
+  const GpuFacts& facts = (*pool)->facts();
+  return {"GPU", Health::works,
+          fmt::format("{}, {} multiprocessors, {} memory, driver {}.{}; worker: {}", facts.name, facts.multiprocessors,
+                      bytes_text(static_cast<double>(facts.memory_bytes)), facts.driver_version / 1000,
+                      facts.driver_version % 1000 / 10, facts.protection),
+          ""};
+}
+
+Part check_torch_on_gpu() {
+  if (!cuda_driver().ok()) return {"PyTorch on the GPU", Health::optional, "no NVIDIA driver", ""};
+  const auto name = gpu_available();
+  if (!name.ok()) return {"PyTorch on the GPU", Health::optional, name.error().message, name.error().advice};
+  return {"PyTorch on the GPU", Health::works, "references and PyTorch's own times on " + *name, ""};
 }
 
 Part check_tool(const std::string& name, const std::string& program, const std::string& without) {
@@ -176,7 +198,9 @@ void run_doctor(Context& context) {
       check_torch(),
       check_suite(),
       check_cache(),
+      check_emulator(),
       check_gpu(),
+      check_torch_on_gpu(),
       check_tool("nvcc", "nvcc", "not on PATH: whole programs with host code cannot be built"),
       check_tool("profiler (ncu)", "ncu", "not on PATH: only needed to profile on a GPU")};
   bool missing = false;
