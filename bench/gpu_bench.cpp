@@ -512,7 +512,7 @@ void pack(Bench& bench, const std::string& folder, const std::string& only) {
   if (!write_file_atomic(folder + "/index.jsonl", index).ok()) ++failures;
 }
 
-void replay(const std::string& file) {
+void replay(const std::string& file, bool bare) {
   const std::string bytes = read_file(file, std::size_t{1} << 30).value();
   ByteReader reader(bytes);
   auto session = DeviceSession::open(0);
@@ -521,6 +521,10 @@ void replay(const std::string& file) {
     std::exit(2);
   }
   for (int i = 0; i < 2; ++i) {
+    if (i == 0 && bare) {
+      reader.text();
+      continue;
+    }
     const auto loaded = (*session)->load_module(decode_module_request(reader.text()).value());
     if (!loaded.ok()) std::cout << "load: " << loaded.error().message << "\n";
   }
@@ -535,7 +539,12 @@ void replay(const std::string& file) {
     for (const std::string& each : contents) tensors.push_back({each, each.size(), std::nullopt});
     const auto inputs = InputPack::make(tensors).value();
     const auto loaded = (*session)->load_inputs({requests[0].inputs, inputs->tensors()}, inputs->file());
-    const auto ran = (*session)->run(requests);
+    Result<void> ran;
+    if (bare) {
+      ran = (*session)->run_bare(requests[0]);
+    } else if (const auto done = (*session)->run(requests); !done.ok()) {
+      ran = done.error();
+    }
     std::cout << fmt::format("case {}: {}\n", i,
                              !loaded.ok() ? loaded.error().message
                              : ran.ok()   ? "ran"
@@ -551,6 +560,7 @@ int main(int argc, char** argv) {
   if (const auto code = run_if_gpu_worker(argc, argv)) return *code;
   CLI::App app{"Measures the judge on a GPU"};
   std::string what, only, file;
+  bool bare = false;
   int kernels = 0;
   Bench bench;
   app.add_option("WHAT", what)
@@ -558,6 +568,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"agree", "repeat", "self", "soak", "speed", "pack", "replay"}));
   app.add_option("--kernels", kernels);
   app.add_option("--only", only, "one row of the speed table; the corpus to pack");
+  app.add_flag("--bare", bare, "replay the kernel alone, without our own device code");
   app.add_option("--file", file, "of replay; the folder of pack");
   app.add_option("--workers", bench.workers);
   app.add_option("--threads", bench.threads);
@@ -571,7 +582,7 @@ int main(int argc, char** argv) {
   if (what == "self") self(bench, kernels > 0 ? kernels : 200);
   if (what == "soak") soak(bench, kernels > 0 ? kernels : 2000);
   if (what == "pack") pack(bench, file, only);
-  if (what == "replay") replay(file);
+  if (what == "replay") replay(file, bare);
   if (what == "speed") speed(bench, kernels > 0 ? kernels : 600, only);
   std::cout << (failures == 0 ? "all as it should be\n" : fmt::format("{} not as they should be\n", failures));
   return failures == 0 ? 0 : 1;

@@ -18,9 +18,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def sanitize(program, tool, file):
+def sanitize(program, tool, file, bare):
     """The number of errors that the tool reports, and the first of them."""
-    command = ["compute-sanitizer", "--tool", tool, "--print-limit", "3", program, "replay", "--file", file]
+    command = ["compute-sanitizer", "--tool", tool, "--print-limit", "3", program, "replay", "--file", file] + (["--bare"] if bare else [])
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=40, cwd=ROOT)
     except subprocess.TimeoutExpired:
@@ -40,6 +40,7 @@ def main():
     parser.add_argument("--tools", default="memcheck,racecheck,initcheck,synccheck")
     parser.add_argument("--only", default="bugs")
     parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--ours", action="store_true", help="with our own device code beside the kernels")
     arguments = parser.parse_args()
     tools = arguments.tools.split(",")
     folder = tempfile.mkdtemp()
@@ -50,7 +51,7 @@ def main():
         runnable = runnable[: arguments.limit]
     found, clean, unfinished, better, both = 0, 0, [], [], {}
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        answers = pool.map(lambda kernel: [sanitize(arguments.program, tool, kernel["file"]) for tool in tools], runnable)
+        answers = pool.map(lambda kernel: [sanitize(arguments.program, tool, kernel["file"], not arguments.ours) for tool in tools], runnable)
         for kernel, results in zip(runnable, answers):
             errors = {tool: count for tool, (count, _) in zip(tools, results) if count}
             for tool, (count, text) in zip(tools, results):

@@ -50,7 +50,8 @@ for each in $steps; do
     sanitizer)
       if command -v compute-sanitizer >/dev/null; then
         step sanitizer_bugs 240 python3 scripts/sanitize_corpus.py "$bench" --only bugs --tools memcheck,racecheck --jobs 12
-        step sanitizer_correct 120 python3 scripts/sanitize_corpus.py "$bench" --only correct --limit 12 --jobs 12
+        step sanitizer_correct 120 python3 scripts/sanitize_corpus.py "$bench" --only correct --limit 24 --jobs 12
+        step sanitizer_ours 120 python3 scripts/sanitize_corpus.py "$bench" --only correct --limit 4 --tools memcheck,initcheck,synccheck --ours --jobs 4
       else
         echo "--- sanitizer: skipped: compute-sanitizer is not on PATH"
       fi ;;

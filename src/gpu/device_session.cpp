@@ -236,6 +236,7 @@ Result<void> DeviceSession::load_inputs(const InputsRequest& request, int file) 
       from += rounded_up(tensor.file_bytes, tensor_alignment);
       next += rounded_up(tensor.bytes, tensor_alignment) + zone_bytes(tensor.bytes);
     }
+    if (helpers_.kernels.empty()) return synchronize();  // bare: nothing is summed up
     KW_TRY_VOID(clear_counters(1));
     KW_TRY_VOID(enqueue_checksum(made.base, made.bytes, 0));
     KW_TRY(const auto sums, read_counters(1));
@@ -569,6 +570,29 @@ Result<std::vector<RunReply>> DeviceSession::run(const std::vector<RunRequest>& 
   // What this kernel left must be of no use to the next.
   if (total > 0) KW_CUDA(cuMemsetD32Async(arena_, poison_word, total / 4, stream_));
   return replies;
+}
+
+Result<void> DeviceSession::run_bare(const RunRequest& request) {
+  KW_TRY(const Module* module, module_at(request.slot));
+  KW_TRY(const Inputs* inputs, inputs_at(request.inputs));
+  if (!is_consistent(request.plan, module->kernels.size())) return refused("the plan is not consistent");
+  // Allocations of their own, so that a tool knows where each ends.
+  Placement placement;
+  std::size_t input = 0;
+  for (const GpuBuffer& buffer : request.plan.buffers) {
+    CUdeviceptr address = 0;
+    KW_CUDA(cuMemAlloc_v2(&address, std::max<std::uint64_t>(buffer.bytes, 1)));
+    if (buffer.kind == Buffer::Kind::input) {
+      if (input >= inputs->tensors.size() || inputs->tensor_bytes[input] != buffer.bytes)
+        return refused("the plan and the inputs do not belong together");
+      KW_CUDA(cuMemcpyDtoDAsync_v2(address, inputs->tensors[input++], buffer.bytes, stream_));
+    }
+    placement.addresses.push_back(address);
+  }
+  KW_TRY_VOID(enqueue(*module, request.plan, placement));
+  KW_TRY_VOID(synchronize());
+  for (const CUdeviceptr address : placement.addresses) KW_CUDA(cuMemFree_v2(address));
+  return {};
 }
 
 Result<CounterReport> DeviceSession::profile(const RunRequest& request) {

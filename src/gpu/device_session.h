@@ -30,6 +30,8 @@ class DeviceSession {
   void forget_inputs(std::uint64_t id);
   // One after the other, without waiting in between: every run has a place of its own.
   Result<std::vector<RunReply>> run(const std::vector<RunRequest>& requests);
+  // The steps alone, without any of our own device code beside them: for tools that look at every launch.
+  Result<void> run_bare(const RunRequest& request);
   Result<TimeReply> time(const TimeRequest& request);
   // Counters of the hardware for each launch of the plan. The plan is run several times.
   Result<CounterReport> profile(const RunRequest& request);

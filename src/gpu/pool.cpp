@@ -8,6 +8,7 @@ namespace kw {
 namespace {
 
 constexpr int most_failures = 3;
+constexpr int most_starting = 4;  // at the same time
 
 }  // namespace
 
@@ -36,34 +37,46 @@ GpuPool::~GpuPool() {
 void GpuPool::keep_ready() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    if (alive_ >= options_.workers + options_.spares || failures_ >= most_failures) {
+    const int wanted = std::min(options_.workers + options_.spares - alive_, most_starting);
+    if (wanted <= 0 || failures_ >= most_failures) {
       changed_.wait(lock);
       continue;
     }
     const std::uint64_t memory = facts_.memory_bytes;
     GpuTurns* turns = turns_.get();
     lock.unlock();
-    // A context that is being made would disturb a timing run.
+    const std::uint64_t resident = options_.resident_bytes > 0 ? options_.resident_bytes
+                                   : memory > 0                ? memory / 10
+                                                               : std::uint64_t{1} << 30;
+    // A context that is being made would disturb a timing run. Several are made in the time of one.
     if (turns != nullptr) turns->begin_shared();
-    auto started = GpuWorker::start(options_.device, options_.resident_bytes > 0 ? options_.resident_bytes
-                                                     : memory > 0                ? memory / 10
-                                                                                 : std::uint64_t{1} << 30);
+    std::vector<Result<std::unique_ptr<GpuWorker>>> starting;
+    for (int i = 0; i < wanted; ++i) starting.push_back(GpuWorker::spawn(options_.device, resident));
+    for (auto& each : starting) {
+      if (each.ok())
+        if (const auto greeted = (*each)->greet(); !greeted.ok()) each = greeted.error();
+      std::lock_guard adding(mutex_);
+      add(std::move(each));
+    }
     if (turns != nullptr) turns->end_shared();
     lock.lock();
-    if (started.ok()) {
-      failures_ = 0;
-      ++alive_;
-      ++counts_.started;
-      ready_.push_back(std::move(started).value());
-      if (facts_.memory_bytes == 0) facts_.memory_bytes = ready_.back()->facts().memory_bytes;
-    } else {
-      ++failures_;
-      last_failure_ = to_string(started.error());
-      log_event(spdlog::level::warn, "gpu_worker_not_started", {{"reason", last_failure_}});
-    }
-    changed_.notify_all();
   }
   ready_.clear();
+}
+
+void GpuPool::add(Result<std::unique_ptr<GpuWorker>> started) {
+  if (started.ok()) {
+    failures_ = 0;
+    ++alive_;
+    ++counts_.started;
+    ready_.push_back(std::move(started).value());
+    if (facts_.memory_bytes == 0) facts_.memory_bytes = ready_.back()->facts().memory_bytes;
+  } else {
+    ++failures_;
+    last_failure_ = to_string(started.error());
+    log_event(spdlog::level::warn, "gpu_worker_not_started", {{"reason", last_failure_}});
+  }
+  changed_.notify_all();
 }
 
 Result<GpuPool::Lease> GpuPool::borrow(Wanted wanted, std::uint64_t inputs) {

@@ -64,6 +64,7 @@ class GpuPool {
  private:
   explicit GpuPool(const GpuPoolOptions& options) : options_(options) {}
   void keep_ready();
+  void add(Result<std::unique_ptr<GpuWorker>> started);  // with the mutex held
   void take_back(std::unique_ptr<GpuWorker> worker);
 
   GpuPoolOptions options_;

@@ -98,6 +98,12 @@ InputPack::~InputPack() {
 }
 
 Result<std::unique_ptr<GpuWorker>> GpuWorker::start(int device, std::uint64_t resident_bytes) {
+  KW_TRY(auto worker, spawn(device, resident_bytes));
+  KW_TRY_VOID(worker->greet());
+  return worker;
+}
+
+Result<std::unique_ptr<GpuWorker>> GpuWorker::spawn(int device, std::uint64_t resident_bytes) {
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
     return Error{std::string("cannot make a socket: ") + std::strerror(errno), "", {}};
@@ -112,16 +118,19 @@ Result<std::unique_ptr<GpuWorker>> GpuWorker::start(int device, std::uint64_t re
     ::close(pair[0]);
     return process.error();
   }
-  std::unique_ptr<GpuWorker> worker(new GpuWorker(process->pid, pair[0], resident_bytes));
-  const auto greeting = worker->receive(std::chrono::steady_clock::now() + start_limit);
+  return std::unique_ptr<GpuWorker>(new GpuWorker(process->pid, pair[0], resident_bytes));
+}
+
+Result<void> GpuWorker::greet() {
+  const auto greeting = receive(std::chrono::steady_clock::now() + start_limit);
   if (!greeting.done()) {
     const bool silent = greeting.end == GpuEnd::lost || greeting.text.empty();
     return Error{silent ? "the GPU worker did not start" : greeting.text,
                  silent ? "the program's main() must call run_if_gpu_worker() first" : "",
                  {}};
   }
-  KW_TRY(worker->facts_, decode_facts(greeting.value));
-  return worker;
+  KW_TRY(facts_, decode_facts(greeting.value));
+  return {};
 }
 
 GpuWorker::~GpuWorker() { give_up(); }

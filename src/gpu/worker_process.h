@@ -73,6 +73,9 @@ class GpuWorker {
 
   // The calling thread must outlive the worker. `resident_bytes`: of inputs that stay on the device.
   static Result<std::unique_ptr<GpuWorker>> start(int device, std::uint64_t resident_bytes);
+  // The same in two steps, so that several can open the device at the same time.
+  static Result<std::unique_ptr<GpuWorker>> spawn(int device, std::uint64_t resident_bytes);
+  Result<void> greet();
   ~GpuWorker();  // with SIGKILL, and waits for its end: then nothing of it runs on the GPU any more
   GpuWorker(const GpuWorker&) = delete;
   GpuWorker& operator=(const GpuWorker&) = delete;
