@@ -69,7 +69,7 @@ TEST(Fit, FindsTheConstantsThatMadeTheTimes) {
   const DeviceProfile fitted = fit(test_profile(), test_profile(), pointers(plans));
   EXPECT_NEAR(fitted.launch_us / truth.launch_us, 1, 0.1);
   EXPECT_NEAR(fitted.next_launch_us / truth.next_launch_us, 1, 0.1);
-  for (const MeasuredPlan& plan : plans) EXPECT_NEAR(plan_us(fitted, plan.counts) / plan.measured_us, 1, 0.03);
+  for (const MeasuredPlan& plan : plans) EXPECT_NEAR(plan_us(fitted, plan.counts) / plan.measured_us, 1, 0.05);
   // What no measurement depends on stays.
   EXPECT_DOUBLE_EQ(fitted.atomic_line_ns, test_profile().atomic_line_ns);
 }
