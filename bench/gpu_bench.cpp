@@ -537,8 +537,10 @@ void replay(const std::string& file, bool bare) {
     for (std::string& each : contents) each = inner.text();
     std::vector<InputPack::Tensor> tensors;
     for (const std::string& each : contents) tensors.push_back({each, each.size(), std::nullopt});
-    const auto inputs = InputPack::make(tensors).value();
-    const auto loaded = (*session)->load_inputs({requests[0].inputs, inputs->tensors()}, inputs->file());
+    const auto inputs = InputPack::make(tensors);
+    const int contents_file = inputs->open_file().value();
+    const auto loaded = (*session)->load_inputs({requests[0].inputs, inputs->layout()}, contents_file);
+    ::close(contents_file);
     Result<void> ran;
     if (bare) {
       ran = (*session)->run_bare(requests[0]);

@@ -79,22 +79,30 @@ GpuAnswer<T> decoded(const GpuAnswer<std::string>& answer, const Decode& decode)
 
 }  // namespace
 
-Result<std::shared_ptr<const InputPack>> InputPack::make(const std::vector<Tensor>& tensors) {
+std::shared_ptr<const InputPack> InputPack::make(std::vector<Tensor> tensors, std::shared_ptr<const void> owner) {
   static std::atomic<std::uint64_t> next_id{1};
   std::shared_ptr<InputPack> pack(new InputPack());
   pack->id_ = next_id++;
-  pack->file_ = ::memfd_create("inputs", MFD_CLOEXEC);
-  if (pack->file_ < 0) return Error{std::string("no memory for inputs: ") + std::strerror(errno), "", {}};
-  for (const Tensor& tensor : tensors) {
-    pack->tensors_.push_back({tensor.bytes, tensor.contents.size(), tensor.recipe});
-    pack->bytes_ += rounded_up(tensor.bytes);
-  }
-  KW_TRY_VOID(fill(pack->file_, tensors));
-  return std::shared_ptr<const InputPack>(std::move(pack));
+  for (const Tensor& tensor : tensors) pack->bytes_ += rounded_up(tensor.bytes);
+  pack->tensors_ = std::move(tensors);
+  pack->owner_ = std::move(owner);
+  return pack;
 }
 
-InputPack::~InputPack() {
-  if (file_ >= 0) ::close(file_);
+std::vector<InputLayout> InputPack::layout() const {
+  std::vector<InputLayout> layout;
+  for (const Tensor& tensor : tensors_) layout.push_back({tensor.bytes, tensor.contents.size(), tensor.recipe});
+  return layout;
+}
+
+Result<int> InputPack::open_file() const {
+  const int file = ::memfd_create("inputs", MFD_CLOEXEC);
+  if (file < 0) return Error{std::string("no memory for inputs: ") + std::strerror(errno), "", {}};
+  if (const auto filled = fill(file, tensors_); !filled.ok()) {
+    ::close(file);
+    return filled.error();
+  }
+  return file;
 }
 
 Result<std::unique_ptr<GpuWorker>> GpuWorker::start(int device, std::uint64_t resident_bytes) {
@@ -242,12 +250,15 @@ GpuAnswer<Nothing> GpuWorker::load_inputs(const InputPack& pack, Milliseconds li
     ask(GpuCommand::forget_inputs, encode(InputsRequest{id, {}}), std::chrono::seconds(5));
   };
   while (!inputs_.empty() && resident_bytes_ + pack.bytes() > resident_limit_) forget_last();
-  const std::string body = encode(InputsRequest{pack.id(), pack.tensors()});
-  auto answer = ask(GpuCommand::load_inputs, body, limit, pack.file());
+  const std::string body = encode(InputsRequest{pack.id(), pack.layout()});
+  const auto file = pack.open_file();
+  if (!file.ok()) return {GpuEnd::no_memory, file.error().message, {}};
+  auto answer = ask(GpuCommand::load_inputs, body, limit, *file);
   while (answer.end == GpuEnd::no_memory && !inputs_.empty()) {
     forget_last();
-    answer = ask(GpuCommand::load_inputs, body, limit, pack.file());
+    answer = ask(GpuCommand::load_inputs, body, limit, *file);
   }
+  ::close(*file);
   if (answer.done()) {
     inputs_.emplace_front(pack.id(), pack.bytes());
     resident_bytes_ += pack.bytes();

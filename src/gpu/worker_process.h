@@ -16,7 +16,7 @@
 
 namespace kw {
 
-// Inputs of one case in a file of memory, which any worker can be given.
+// Inputs of one case, which any worker can be given.
 class InputPack {
  public:
   struct Tensor {
@@ -24,23 +24,23 @@ class InputPack {
     std::uint64_t bytes = 0;           // of all of it
     std::optional<DrawRecipe> recipe;  // to be drawn on the device
   };
-  // Tensors as they will lie on the device, in the plan's order.
-  static Result<std::shared_ptr<const InputPack>> make(const std::vector<Tensor>& tensors);
-  ~InputPack();
-  InputPack(const InputPack&) = delete;
-  InputPack& operator=(const InputPack&) = delete;
+  // Tensors as they will lie on the device, in the plan's order. Their contents must outlive the pack, or belong to
+  // `owner`.
+  static std::shared_ptr<const InputPack> make(std::vector<Tensor> tensors,
+                                               std::shared_ptr<const void> owner = nullptr);
 
   std::uint64_t id() const { return id_; }
-  int file() const { return file_; }
   std::uint64_t bytes() const { return bytes_; }  // on the device
-  const std::vector<InputLayout>& tensors() const { return tensors_; }
+  std::vector<InputLayout> layout() const;
+  // A new file of memory with the contents; whoever asked closes it. There are too many packs to keep one for each.
+  Result<int> open_file() const;
 
  private:
   InputPack() = default;
   std::uint64_t id_ = 0;
-  int file_ = -1;
   std::uint64_t bytes_ = 0;
-  std::vector<InputLayout> tensors_;
+  std::vector<Tensor> tensors_;
+  std::shared_ptr<const void> owner_;
 };
 
 enum class GpuEnd {

@@ -79,7 +79,7 @@ TEST(GpuWorker, DrawsTheBytesThatTheHostDraws) {
     }
     std::string expected(sample.element_bytes * 5003, '\0');
     draw(recipe, table, expected);
-    const auto pack = InputPack::make({{table, expected.size(), recipe}}).value();
+    const auto pack = InputPack::make({{table, expected.size(), recipe}});
     ASSERT_TRUE(worker->load_inputs(*pack, 10s).done());
     RunRequest request;
     request.slot = 7;
@@ -104,7 +104,7 @@ TEST(GpuWorker, RefusesWhatMakesNoSenseAndGoesOn) {
   EXPECT_EQ(worker->load_module({3, &image, &none}, 10s).end, GpuEnd::refused);
   const std::string fine = ".version 8.0\n.target sm_80\n.address_size 64\n";
   ASSERT_TRUE(worker->load_module({4, &fine, &none}, 10s).done());
-  const auto pack = InputPack::make({{"12345678", 8, std::nullopt}}).value();
+  const auto pack = InputPack::make({{"12345678", 8, std::nullopt}});
   ASSERT_TRUE(worker->load_inputs(*pack, 10s).done());
   request.slot = 4;
   request.inputs = pack->id();

@@ -90,12 +90,10 @@ GpuKernel gpu_kernel(const CompileResult& compiled, bool use_ptx) {
   return made;
 }
 
-Result<std::shared_ptr<const InputPack>> GpuTask::pack_of(int set, const Case& one) {
+std::shared_ptr<const InputPack> GpuTask::pack_of(int set, const Case& one) {
   std::lock_guard lock(packs_mutex_);
   auto& pack = packs_[{set, one.question}];
-  if (pack == nullptr) {
-    KW_TRY(pack, InputPack::make(tensors_of(one.inputs)));
-  }
+  if (pack == nullptr) pack = InputPack::make(tensors_of(one.inputs));
   return pack;
 }
 
@@ -117,11 +115,13 @@ Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size, GpuTurns& t
   const std::string hex = Sha256().add(secret_).add(task_.name).add("full size").add(to_string(one.sizes)).hex();
   one.seed = std::stoull(hex.substr(0, 12), nullptr, 16);
   KW_TRY(auto large, make_large_inputs(task_, one.sizes, one.seed, full_size_seed));
+  const auto contents = std::make_shared<std::vector<std::string>>();
+  for (LargeInput& input : large) contents->push_back(input.recipe ? std::move(input.table) : input.tensor.bytes);
   std::vector<InputPack::Tensor> packed;
-  for (const LargeInput& input : large)
-    if (!input.tensor.shape.empty())
-      packed.push_back({input.recipe ? input.table : input.tensor.bytes, input.tensor.bytes.size(), input.recipe});
-  KW_TRY(one.inputs, InputPack::make(packed));
+  for (std::size_t i = 0; i < large.size(); ++i)
+    if (!large[i].tensor.shape.empty())
+      packed.push_back({(*contents)[i], large[i].tensor.bytes.size(), large[i].recipe});
+  one.inputs = InputPack::make(std::move(packed), contents);
   std::vector<InputTensor> inputs;
   for (LargeInput& input : large) inputs.push_back(std::move(input.tensor));
   one.input_bytes = one.inputs->bytes();

@@ -56,7 +56,8 @@ class GpuTask {
       : task_(std::move(task)), secret_(std::move(secret)), want_pytorch_(want_pytorch) {}
 
   // Made at first use, from any thread.
-  Result<std::shared_ptr<const InputPack>> pack_of(int set, const Case& one);
+  // The case must live as long as this object, as those of the task's case book do.
+  std::shared_ptr<const InputPack> pack_of(int set, const Case& one);
   // PyTorch runs on the GPU too, so this waits for its turns: never call it during one.
   Result<std::shared_ptr<const FullSizeCase>> full_size(std::size_t train_size, GpuTurns& turns);
   // Null when the task has no naive kernel or it does not compile.

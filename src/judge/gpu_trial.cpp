@@ -140,11 +140,10 @@ bool GpuTrial::run_together(const std::vector<const Case*>& cases, std::vector<R
     auto translated = gpu_plan(subject_.build.plans.at(one->question).plan, kernel_.kernels);
     if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
     const auto pack = data_.pack_of(subject_.set, *one);
-    if (!pack.ok()) return stop(VerdictStatus::internal_error, "no_memory", pack.error().message);
-    if (!accept(in_turn([&] { return worker_.load_inputs(**pack, load_limit); }), "load")) return false;
+    if (!accept(in_turn([&] { return worker_.load_inputs(*pack, load_limit); }), "load")) return false;
     RunRequest request;
     request.slot = kernel_.id;
-    request.inputs = (*pack)->id();
+    request.inputs = pack->id();
     request.plan = std::move(translated).value();
     request.placement_seed = next_seed();
     requests.push_back(std::move(request));
