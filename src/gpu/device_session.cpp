@@ -43,6 +43,8 @@ GpuOutcome outcome_of(CUresult result) {
     case CUDA_ERROR_NOT_FOUND:
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
     case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+    case CUDA_ERROR_NOT_SUPPORTED:
+    case CUDA_ERROR_NOT_PERMITTED:
       return GpuOutcome::refused;
     default:
       return GpuOutcome::fault;
@@ -130,23 +132,28 @@ Result<void> DeviceSession::load_module(const ModuleRequest& request) {
   if (request.image.empty()) return {};
   Module made;
   KW_CUDA(cuModuleLoadData(&made.module, request.image.c_str()));
-  for (const std::string& name : request.kernels) {
-    CUfunction function = nullptr;
-    const CUresult found = cuda_.cuModuleGetFunction(&function, made.module, name.c_str());
-    if (found != CUDA_SUCCESS) {
-      cuda_.cuModuleUnload(made.module);
-      return failed(found, "cuModuleGetFunction");
+  const auto prepare = [&]() -> Result<void> {
+    for (const std::string& name : request.kernels) {
+      CUfunction function = nullptr;
+      KW_CUDA(cuModuleGetFunction(&function, made.module, name.c_str()));
+      KW_CUDA(cuFuncLoad(function));  // now, not at the first launch
+      made.kernels.push_back(function);
     }
-    KW_CUDA(cuFuncLoad(function));  // now, not at the first launch
-    made.kernels.push_back(function);
+    if (request.slot != helper_slot) KW_TRY_VOID(find_variables(request.image, made));
+    return {};
+  };
+  if (auto prepared = prepare(); !prepared.ok()) {
+    if (outcome_ != GpuOutcome::fault) {
+      if (made.initial != 0) cuda_.cuMemFree_v2(made.initial);
+      cuda_.cuModuleUnload(made.module);
+    }
+    return prepared;
   }
   if (request.slot == helper_slot) {
     helpers_ = made;
     if (helpers_.kernels.size() > scrub_kernel)
       KW_CUDA(cuFuncSetAttribute(helpers_.kernels[scrub_kernel], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                  shared_bytes_));
-  } else {
-    KW_TRY_VOID(find_variables(request.image, made));
   }
   modules_[request.slot] = std::move(made);
   return {};
@@ -174,12 +181,26 @@ Result<void> DeviceSession::find_variables(const std::string& image, Module& mod
   return synchronize();
 }
 
-Result<void> DeviceSession::enqueue_forgetting(const Module& module, std::size_t counter) {
+Result<void> DeviceSession::enqueue_scrub() {
   std::uint32_t words = static_cast<std::uint32_t>(shared_bytes_) / 4, value = poison_word;
   void* scrub[] = {&words, &value};
   if (helpers_.kernels.size() <= scrub_kernel) return refused("the worker has no device code of its own yet");
   KW_CUDA(cuLaunchKernel(helpers_.kernels[scrub_kernel], static_cast<unsigned>(facts_.multiprocessors), 1, 1, 1024, 1,
                          1, static_cast<unsigned>(shared_bytes_), stream_, scrub, nullptr));
+  return {};
+}
+
+Result<void> DeviceSession::enqueue_restoring(const Module& module) {
+  CUdeviceptr initial = module.initial;
+  for (const Variable& variable : module.variables) {
+    KW_CUDA(cuMemcpyDtoDAsync_v2(variable.address, initial, variable.bytes, stream_));
+    initial += rounded_up(variable.bytes, tensor_alignment);
+  }
+  return enqueue_scrub();
+}
+
+Result<void> DeviceSession::enqueue_forgetting(const Module& module, std::size_t counter) {
+  KW_TRY_VOID(enqueue_scrub());
   CUdeviceptr initial = module.initial, changed = counters_ + counter * sizeof(std::uint64_t);
   for (const Variable& variable : module.variables) {
     CUdeviceptr now = variable.address;

@@ -92,6 +92,10 @@ class DeviceSession {
   Result<void> enqueue(const Module& module, const GpuPlan& plan, const Placement& placement);
   // Between two runs: nothing of the first may be of use to the second. Counts changed words of variables.
   Result<void> enqueue_forgetting(const Module& module, std::size_t counter);
+  // The same before a timed run: variables are as they were when the module was loaded, so that not even the fact that
+  // they had been changed is left.
+  Result<void> enqueue_restoring(const Module& module);
+  Result<void> enqueue_scrub();
   Result<void> draw_input(const InputLayout& layout, const char* table, CUdeviceptr to);
   Result<void> find_variables(const std::string& image, Module& module);
   Result<void> enqueue_launch(const Module& module, const GpuLaunch& launch, const Placement& placement);

@@ -16,6 +16,7 @@ namespace {
 constexpr double graph_below_us = 50;  // shorter plans are timed many at a time: an event costs about a microsecond
 constexpr double graph_us = 250;       // of one replay
 constexpr int least_repeats = 4, most_repeats = 16;
+constexpr double least_graph_us = 0.2;  // less than any launch takes
 // The longer a plan, the less its time varies, and the dearer a round is.
 struct LeastRounds {
   double from_us;
@@ -62,7 +63,7 @@ class DeviceTimer {
     KW_TRY_VOID(lay_out());
     note_spent(start);
     KW_TRY_VOID(raise_clocks());
-    KW_CUDA(cuCtxResetPersistingL2Cache());
+    cuda_.cuCtxResetPersistingL2Cache();  // where there is such a thing
     note_spent(start);
     KW_TRY_VOID(warm_up());
     note_spent(start);
@@ -209,7 +210,7 @@ class DeviceTimer {
   // Nothing of an earlier run is left: not in outputs and scratch, not in shared memory, not in variables.
   Result<void> forget(const Subject& subject, std::size_t set) {
     KW_TRY_VOID(session_.poison(subject.places[set]));
-    return session_.enqueue_forgetting(*subject.module, state_counter);
+    return session_.enqueue_restoring(*subject.module);
   }
 
   Result<void> flush() {
@@ -224,13 +225,16 @@ class DeviceTimer {
   Result<double> timed_alone(const Subject& subject, std::size_t set) {
     KW_TRY_VOID(forget(subject, set));
     KW_TRY_VOID(flush());
-    return timed([&] { return enqueue(subject, set); });
+    KW_TRY(const double us, timed([&] { return enqueue(subject, set); }));
+    // Right answers must not lie about while others are timed.
+    KW_TRY_VOID(session_.poison(subject.places[set]));
+    return us;
   }
 
   Result<void> warm_up() {
     KW_TRY_VOID(flush());
     KW_TRY(flush_us_, timed([&] { return flush(); }));
-    sets_run_ = sets_;
+    sets_looked_at_ = sets_;
     for (Subject& subject : subjects_) {
       subject.about_us = 1e300;
       const int runs = std::max(sets_, 2);
@@ -238,7 +242,7 @@ class DeviceTimer {
         KW_TRY(const double us, timed_alone(subject, static_cast<std::size_t>(i % sets_)));
         subject.about_us = std::min(subject.about_us, us);
         if (us <= long_plan_us) continue;
-        sets_run_ = std::min(sets_run_, i + 1);
+        sets_looked_at_ = 1;
         break;
       }
     }
@@ -282,6 +286,7 @@ class DeviceTimer {
       KW_TRY_VOID(forget(subject, set));
       KW_TRY_VOID(flush());
       if (with_plan) KW_TRY_VOID(enqueue(subject, set));
+      KW_TRY_VOID(session_.poison(subject.places[set]));
     }
     return {};
   }
@@ -298,9 +303,10 @@ class DeviceTimer {
     int least = request_.least_rounds;
     for (const LeastRounds& each : least_rounds_of_long_plans)
       if (longest > each.from_us) least = std::min(least, each.rounds);
+    // Which comes first must not matter: they take turns, from a random start.
+    const auto start_with = static_cast<std::size_t>(random_.integer(0, 1));
     for (int round = 0; round < request_.most_rounds; ++round) {
-      // Which comes first must not matter.
-      const auto first = static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(subjects_.size()) - 1));
+      const std::size_t first = start_with + static_cast<std::size_t>(round);
       for (std::size_t i = 0; i < subjects_.size(); ++i) {
         Subject& subject = subjects_[(first + i) % subjects_.size()];
         if (subject.graph == nullptr) {
@@ -308,13 +314,12 @@ class DeviceTimer {
           subject.raw_us.push_back(us);
           continue;
         }
-        const bool plan_first = random_.integer(0, 1) == 0;
+        const bool plan_first = (first + i) % 4 < 2;
         for (const bool with_plan : {plan_first, !plan_first}) {
           KW_TRY(const double us, timed([&] { return launch(with_plan ? subject.graph : subject.without); }));
           (with_plan ? subject.raw_us : subject.without_us).push_back(us);
         }
       }
-      sets_run_ = std::max(sets_run_, std::min(round + 1, sets_));
       if (round + 1 < least) continue;
       if (is_known() || milliseconds_since(start) > request_.budget_ms) break;
     }
@@ -323,9 +328,10 @@ class DeviceTimer {
 
   std::vector<double> times_of(const Subject& subject) const {
     if (subject.graph == nullptr) return subject.raw_us;
-    const double flushes = median(subject.without_us);
     std::vector<double> times;
-    for (const double us : subject.raw_us) times.push_back(std::max((us - flushes) / repeats_, 1e-3));
+    // Round by round, so that the noise of both is in the samples.
+    for (std::size_t i = 0; i < subject.raw_us.size(); ++i)
+      times.push_back(std::max((subject.raw_us[i] - subject.without_us[i]) / repeats_, least_graph_us));
     return times;
   }
 
@@ -349,10 +355,6 @@ class DeviceTimer {
       reply.baseline_us = times_of(subjects_[1]);
       reply.baseline_by_graph = subjects_[1].graph != nullptr;
     }
-    // The flushes alone poison outputs too. A kernel cannot tell this replay from those that were timed.
-    for (const Subject& subject : subjects_)
-      if (subject.graph != nullptr) KW_TRY_VOID(launch(subject.graph));
-    KW_TRY_VOID(session_.synchronize());
     std::vector<const DeviceSession::Placement*> places;
     for (const Subject& subject : subjects_)
       for (const auto& place : subject.places) places.push_back(&place);
@@ -362,16 +364,28 @@ class DeviceTimer {
     reply.memory = DeviceSession::memory_state(places, *inputs_, counted, 0);
     KW_TRY(const auto sums, sums_of_copies());
     reply.memory.inputs_changed = reply.memory.inputs_changed || sums != checksums_;
+    return look_after(std::move(reply));
+  }
+
+  // Once more with every set: a kernel cannot tell this run from those that were timed. The answers of the baseline are
+  // fetched last, and nothing of one run is left for the next.
+  Result<TimeReply> look_after(TimeReply reply) {
     for (std::size_t number = 0; number < subjects_.size(); ++number) {
       const Subject& subject = subjects_[number];
-      std::vector<DeviceSession::Collected> collected;
-      for (int set = 0; set < sets_run_; ++set)
-        collected.push_back({&subject.plan->plan, &subject.places[static_cast<std::size_t>(set)], &request_.samples});
-      KW_TRY(auto outputs, session_.read_outputs(collected));
       auto& all = number == 0 ? reply.candidate_outputs : reply.baseline_outputs;
-      for (auto& of_set : outputs)
-        for (std::string& output : of_set) all.push_back(std::move(output));
-      for (const auto& place : subject.places) KW_TRY_VOID(session_.poison(place));
+      for (std::size_t set = 0; set < static_cast<std::size_t>(sets_looked_at_); ++set) {
+        // The first set is the case itself, whose answers are known better.
+        if (number > 0 && set == 0) {
+          all.resize(reply.candidate_outputs.size() / static_cast<std::size_t>(sets_looked_at_));
+          continue;
+        }
+        KW_TRY_VOID(forget(subject, set));
+        KW_TRY_VOID(flush());
+        KW_TRY_VOID(enqueue(subject, set));
+        KW_TRY(auto outputs, session_.read_outputs({{&subject.plan->plan, &subject.places[set], &request_.samples}}));
+        for (std::string& output : outputs.at(0)) all.push_back(std::move(output));
+        KW_TRY_VOID(session_.poison(subject.places[set]));
+      }
     }
     return reply;
   }
@@ -395,7 +409,7 @@ class DeviceTimer {
   std::uint64_t shift_range_ = 0;  // bytes by which places are moved at most
   double flush_us_ = 0;
   int sets_ = 1;
-  int sets_run_ = 0;  // the first so many have been run by every subject
+  int sets_looked_at_ = 1;  // after timing
   int repeats_ = 1;
 };
 

@@ -8,6 +8,7 @@ namespace kw {
 namespace {
 
 constexpr int most_failures = 3;
+constexpr auto retry_after = std::chrono::seconds(10);
 constexpr int most_starting = 4;  // at the same time
 
 }  // namespace
@@ -18,7 +19,7 @@ Result<std::unique_ptr<GpuPool>> GpuPool::start(const GpuPoolOptions& options) {
   std::unique_ptr<GpuPool> pool(new GpuPool(options));
   pool->keeper_ = std::thread([raw = pool.get()] { raw->keep_ready(); });
   std::unique_lock lock(pool->mutex_);
-  pool->changed_.wait(lock, [&] { return !pool->ready_.empty() || pool->failures_ > 0; });
+  pool->changed_.wait(lock, [&] { return !pool->ready_.empty() || pool->failures_ >= most_failures; });
   if (pool->ready_.empty()) return Error{pool->last_failure_, "see kernelwright doctor", {}};
   pool->facts_ = pool->ready_.front()->facts();
   pool->turns_ = std::make_unique<GpuTurns>(pool->facts_.uuid);
@@ -38,8 +39,14 @@ void GpuPool::keep_ready() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
     const int wanted = std::min(options_.workers + options_.spares - alive_, most_starting);
-    if (wanted <= 0 || failures_ >= most_failures) {
+    if (wanted <= 0) {
       changed_.wait(lock);
+      continue;
+    }
+    if (failures_ >= most_failures) {
+      // The device may have had no memory for a moment.
+      changed_.wait_for(lock, retry_after, [&] { return ending_; });
+      failures_ = most_failures - 1;
       continue;
     }
     const std::uint64_t memory = facts_.memory_bytes;
@@ -96,6 +103,7 @@ Result<GpuPool::Lease> GpuPool::borrow(Wanted wanted, std::uint64_t inputs) {
         ++lent_;
         return Lease(*this, std::move(worker));
       }
+      if (failures_ >= most_failures) return Error{"no fresh GPU worker can be started: " + last_failure_, "", {}};
       // All that are there have worked: one makes room for a new one.
       if (alive_ >= options_.workers + options_.spares) {
         auto used = std::move(ready_.back());

@@ -47,7 +47,7 @@ class Worker {
 
  private:
   // The driver keeps using its device files and makes threads, so nothing is taken that it may need later; what only an
-  // intruder would ask for ends the process.
+  // intruder would ask for is refused.
   static Result<void> confine() {
     const rlimit none{0, 0};
     ::setrlimit(RLIMIT_CORE, &none);

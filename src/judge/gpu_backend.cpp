@@ -79,6 +79,8 @@ void GpuBackend::judge(GpuSubject subject, GpuTask& data, Verdict& verdict) {
   if (fresh.ok() && result.status != VerdictStatus::correct && (!*fresh || unclear)) {
     const VerdictStatus before = result.status;
     fresh = attempt(GpuPool::Wanted::fresh, true, result);
+    if (fresh.ok() && before == VerdictStatus::wrong && result.status == VerdictStatus::correct)
+      result.flags.push_back("changes_its_mind");
     if (fresh.ok() && result.status != before)
       log_event(spdlog::level::warn, "verdict_changed_in_a_fresh_worker",
                 {{"task", subject.task.name},

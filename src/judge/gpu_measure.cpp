@@ -73,7 +73,8 @@ bool GpuTrial::measure_size(std::size_t train_size) {
     }
     const double about_ms = about_us_.at(train_size) / 1000;
     if (about_ms > slow_ms) request.least_rounds = request.most_rounds = request.input_sets = 1;
-    answer = worker_.time(request, start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)));
+    answer = worker_.time(request, start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)) +
+                                       data_.naive_limit(train_size));
     stage("alone on the GPU");
     static constexpr const char* names[] = {"timer: lay out", "timer: clocks", "timer: warm up",
                                             "timer: graphs",  "timer: rounds", "timer: look after"};
@@ -83,6 +84,7 @@ bool GpuTrial::measure_size(std::size_t train_size) {
   if (!accept(answer, where) || !accept(answer.value.memory, plan_of_size(train_size), where)) return false;
   if (answer.value.candidate_us.empty())
     return stop(VerdictStatus::internal_error, "worker_lost", "the worker measured nothing");
+  if (!answer.value.baseline_us.empty()) data_.note_naive_us(train_size, median(answer.value.baseline_us));
   if (!check_timed_outputs(*full, answer.value)) return false;
 
   SizedTime time = sized_time(full->sizes, answer.value);

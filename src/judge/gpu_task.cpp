@@ -173,6 +173,18 @@ Result<void> GpuTask::answer(const std::vector<InputTensor>& inputs, GpuTurns& t
   return {};
 }
 
+std::chrono::milliseconds GpuTask::naive_limit(std::size_t train_size) {
+  std::lock_guard lock(naive_mutex_);
+  const auto known = naive_us_.find(train_size);
+  if (known == naive_us_.end()) return std::chrono::seconds(60);
+  return std::chrono::milliseconds(static_cast<int>(known->second * 100 / 1000));
+}
+
+void GpuTask::note_naive_us(std::size_t train_size, double us) {
+  std::lock_guard lock(naive_mutex_);
+  naive_us_[train_size] = us;
+}
+
 std::shared_ptr<const NaiveOnGpu> GpuTask::naive(CompileService& service, Architecture architecture, bool use_ptx) {
   std::lock_guard lock(naive_mutex_);
   if (naive_made_) return naive_;

@@ -2,6 +2,7 @@
 // What the GPU backend keeps for a task: inputs that workers can be given, full-size cases with sampled answers, the
 // naive kernel ready to run, and PyTorch's own times.
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -63,6 +64,10 @@ class GpuTask {
   // Null when the task has no naive kernel or it does not compile.
   std::shared_ptr<const NaiveOnGpu> naive(CompileService& service, Architecture architecture, bool use_ptx);
 
+  // What a timing may take for the naive kernel's part; generous until it has been measured once.
+  std::chrono::milliseconds naive_limit(std::size_t train_size);
+  void note_naive_us(std::size_t train_size, double us);
+
  private:
   Result<FullSizeCase> make_full_size(std::size_t train_size, GpuTurns& turns);
   Result<void> answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one);
@@ -76,6 +81,7 @@ class GpuTask {
   std::map<std::size_t, Result<std::shared_ptr<const FullSizeCase>>> full_;
   std::mutex naive_mutex_;
   bool naive_made_ = false;
+  std::map<std::size_t, double> naive_us_;  // by train size
   std::shared_ptr<const NaiveOnGpu> naive_;
 };
 

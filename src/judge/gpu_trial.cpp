@@ -26,6 +26,18 @@ std::string kind_of_fault(const std::string& text) {
   return "device_fault";
 }
 
+// A kernel that is not right has no time.
+void forget_times(Verdict& verdict) {
+  verdict.times.clear();
+  verdict.time_us.reset();
+  verdict.time_source.clear();
+  verdict.time_interval_us.reset();
+  verdict.speedup_naive.reset();
+  verdict.speedup_pytorch.reset();
+  verdict.speedup_interval.reset();
+  verdict.faster_than_naive = false;
+}
+
 bool is_poison(std::string_view bytes, std::int64_t element, std::size_t width) {
   char pattern[8];
   std::memcpy(pattern, &poison_word, 4);
@@ -303,6 +315,7 @@ Verdict GpuTrial::run(Verdict verdict) {
     run_again();
     stage("GPU, check again");
   }
+  if (verdict_.status != VerdictStatus::correct) forget_times(verdict_);
   if (verdict_.status == VerdictStatus::correct && subject_.want_counters && !verdict_.times.empty()) profile();
   if (worker_.is_usable()) {
     const SharedTurn turn(backend_.pool_->turns());

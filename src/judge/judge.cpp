@@ -179,6 +179,10 @@ bool waits_for_blocks(const LoadedModule& module, const KernelBuild& build) {
   });
 }
 
+std::string gpu_identity(const GpuBackend& gpu) {
+  return fmt::format("gpu {} {} {}", gpu.facts().uuid, gpu.facts().driver_version, gpu.wants_pytorch());
+}
+
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -212,7 +216,7 @@ Judge::Judge(CompileService& service, JudgeOptions options) : service_(service),
                   .add(options_.profile.name)
                   .add(options_.profile.digest)
                   .add(options_.want_time ? "time" : "")
-                  .add(options_.gpu != nullptr ? "gpu " + options_.gpu->facts().uuid : "")
+                  .add(options_.gpu != nullptr ? gpu_identity(*options_.gpu) : "")
                   .add(options_.emulator_first ? "emulator first" : "")
                   .add(options_.explain ? "explain" : "")
                   .add(options_.counters ? "counters" : "")
@@ -263,7 +267,9 @@ Verdict Judge::judge(const Task& task, std::string_view text, const std::string&
   verdict.feedback = feedback_text(verdict, text);
   verdict.judge_ms = milliseconds_since(start);
   // Time limits and our own failures may turn out differently next time.
-  if (keep && verdict.status != VerdictStatus::internal_error) {
+  const bool may_differ = verdict.status == VerdictStatus::internal_error ||
+                          (verdict.status == VerdictStatus::timeout && verdict.backend == "gpu");
+  if (keep && !may_differ) {
     const std::string bytes = to_json(verdict).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     if (const auto put = cache_->put(key, bytes); !put.ok())
       log_event(spdlog::level::debug, "verdict_not_stored", {{"reason", put.error().message}});
@@ -373,17 +379,10 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
 void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,
                          std::size_t first_timed_plan, std::string_view text, double loaded_share, Verdict& verdict) {
   const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
-  const GpuSubject subject{entry.book.task(),
-                           build,
-                           cases,
-                           set,
-                           first_timed_plan,
-                           seed,
-                           loaded_share,
-                           options_.profile.dram_gb_per_s,
-                           options_.want_time,
-                           options_.counters,
-                           options_.full_size};
+  const GpuSubject subject{entry.book.task(), build, cases, set, first_timed_plan, seed, loaded_share,
+                           // Another device's memory says nothing about this one's.
+                           options_.profile.name == options_.gpu->facts().name ? options_.profile.dram_gb_per_s : 0,
+                           options_.want_time, options_.counters, options_.full_size};
   options_.gpu->judge(subject, entry.gpu, verdict);
 }
 

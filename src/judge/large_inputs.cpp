@@ -36,7 +36,7 @@ Result<std::vector<LargeInput>> make_large_inputs(const Task& task, const Sizes&
     const std::uint64_t its_seed = spec.is_scalar() ? scalar_seed : seed;
     KW_TRY(std::string made, make_input_beginning(task, place, sizes, its_seed, table_elements));
     if (elements > table_elements) {
-      input.recipe = recipe_for(spec, (seed + place) * 0x9E3779B97F4A7C15u);
+      input.recipe = recipe_for(spec, seed * 0x9E3779B97F4A7C15u ^ (place + 1) * 0xBF58476D1CE4E5B9u);
       input.table = std::move(made);
       input.tensor.bytes.resize(static_cast<std::size_t>(elements) * bytes_of(spec.dtype));
       draw(*input.recipe, input.table, input.tensor.bytes);
