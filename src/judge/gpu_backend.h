@@ -16,7 +16,8 @@ namespace kw {
 
 struct GpuBackendOptions {
   GpuPoolOptions pool;
-  bool pytorch = true;        // time PyTorch eager too
+  bool pytorch = true;  // time PyTorch eager too
+  int patience = 1;     // times the usual limits: for drivers that are slow (an emulated one, or one under a debugger)
   bool always_fresh = false;  // a worker of its own for every kernel: slow, for measuring what workers differ by
 };
 

@@ -73,8 +73,9 @@ bool GpuTrial::measure_size(std::size_t train_size) {
     }
     const double about_ms = about_us_.at(train_size) / 1000;
     if (about_ms > slow_ms) request.least_rounds = request.most_rounds = request.input_sets = 1;
-    answer = worker_.time(request, start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)) +
-                                       data_.naive_limit(train_size));
+    const auto limit =
+        start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)) + data_.naive_limit(train_size);
+    answer = worker_.time(request, limit * backend_.options_.patience);
     stage("alone on the GPU");
     static constexpr const char* names[] = {"timer: lay out", "timer: clocks", "timer: warm up",
                                             "timer: graphs",  "timer: rounds", "timer: look after"};

@@ -160,7 +160,7 @@ bool GpuTrial::run_together(const std::vector<const Case*>& cases, std::vector<R
     request.placement_seed = next_seed();
     requests.push_back(std::move(request));
   }
-  auto ran = in_turn([&] { return worker_.run(requests, case_limit); });
+  auto ran = in_turn([&] { return worker_.run(requests, case_limit * backend_.options_.patience); });
   if (!accept(ran, cases.size() == 1 ? to_string(cases.front()->sizes) : "a small size")) return false;
   replies = std::move(ran.value);
   return true;
@@ -262,7 +262,7 @@ bool GpuTrial::run_full_sizes() {
     request.plan = std::move(translated).value();
     request.placement_seed = next_seed();
     request.samples = full.samples;
-    const auto ran = in_turn([&] { return worker_.run({request}, full_size_limit); });
+    const auto ran = in_turn([&] { return worker_.run({request}, full_size_limit * backend_.options_.patience); });
     if (!accept(ran, where)) return false;
     const RunReply& reply = ran.value.front();
     if (!accept(reply.memory, plan, where)) return false;
