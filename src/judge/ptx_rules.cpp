@@ -12,7 +12,7 @@ struct ForbiddenWord {
   std::string_view message;
 };
 
-constexpr std::array<ForbiddenWord, 11> forbidden{{
+constexpr std::array<ForbiddenWord, 13> forbidden{{
     {"%clock", "reads_timer", "the kernel reads a timer"},
     {"%clock_hi", "reads_timer", "the kernel reads a timer"},
     {"%clock64", "reads_timer", "the kernel reads a timer"},
@@ -24,6 +24,8 @@ constexpr std::array<ForbiddenWord, 11> forbidden{{
     {"%nwarpid", "reads_placement", "the kernel asks how many hardware warps there are"},
     {"%gridid", "reads_placement", "the kernel asks which launch it is"},
     {"%warpid", "reads_placement", "the kernel asks which hardware warp it is"},
+    {"L2::cache_hint", "l2_persistence", "a cache policy can keep data in the L2 cache between launches"},
+    {"createpolicy", "l2_persistence", "a cache policy can keep data in the L2 cache between launches"},
 }};
 
 bool continues_word(char c) {
