@@ -21,6 +21,13 @@ std::string little_endian(T value) {
   return text;
 }
 
+// Bytes asked of the allocator by this thread since the program started (allocation_count_test.cpp); 0 under
+// sanitizers.
+std::size_t allocated_bytes();
+
+// What reading a bad file may allocate in all: error messages, and values in proportion to the file.
+inline std::size_t allocation_limit(std::size_t file_bytes) { return (64u << 10) + 32 * file_bytes; }
+
 // A safetensors file with this header and so many bytes of data.
 inline std::string safetensors_bytes(const std::string& header, std::size_t data_bytes) {
   return little_endian<std::uint64_t>(header.size()) + header + std::string(data_bytes, '\1');

@@ -80,7 +80,8 @@ std::vector<BadFile> bad_files() {
       header("one offset", entry(R"("U8")", "[4]", "[4]"), 4, "two numbers"),
       header("three offsets", entry(R"("U8")", "[4]", "[0,4,8]"), 4, "two numbers"),
       header("negative offset", entry(R"("U8")", "[4]", "[-4,0]"), 4, "data_offsets"),
-      header("offset 2^64 - 1", entry(R"("U8")", "[1]", "[18446744073709551614,18446744073709551615]"), 4, "data_offsets"),
+      header("offset 2^64 - 1", entry(R"("U8")", "[1]", "[18446744073709551614,18446744073709551615]"), 4,
+             "data_offsets"),
       header("end before begin", entry(R"("U8")", "[4]", "[4,0]"), 4, "before it begins"),
       header("beyond the end", entry(R"("U8")", "[8]", "[0,8]"), 4, "beyond the end"),
       header("shape smaller than bytes", entry(R"("F32")", "[1]", "[0,8]"), 8, "bytes, but"),
@@ -102,9 +103,12 @@ TEST(SafetensorsHostile, EveryBadFileIsAnErrorThatSaysWhy) {
   const auto files = bad_files();
   EXPECT_GE(files.size(), 50u);
   for (const BadFile& file : files) {
+    const std::size_t before = allocated_bytes();
     const auto content = parse_safetensors(bytes_of_text(file.bytes));
+    EXPECT_LE(allocated_bytes() - before, allocation_limit(file.bytes.size())) << file.name;
     ASSERT_FALSE(content.ok()) << file.name;
-    EXPECT_NE(content.error().message.find(file.expected), std::string::npos) << file.name << ": " << content.error().message;
+    EXPECT_NE(content.error().message.find(file.expected), std::string::npos)
+        << file.name << ": " << content.error().message;
     EXPECT_LT(content.error().message.size(), 1000u) << file.name;
   }
 }
@@ -131,8 +135,9 @@ class ShardsHostile : public ::testing::Test {
 };
 
 TEST_F(ShardsHostile, NamesThatLeaveTheFolder) {
-  for (const char* name : {"../other.safetensors", "/etc/passwd", "sub/a.safetensors", "..", ".", "", ".hidden.safetensors",
-                           "a.safetensors\\u0000", "model.safetensors.index.json", "a b.safetensors", "a.bin"}) {
+  for (const char* name :
+       {"../other.safetensors", "/etc/passwd", "sub/a.safetensors", "..", ".", "", ".hidden.safetensors",
+        "a.safetensors\\u0000", "model.safetensors.index.json", "a b.safetensors", "a.bin"}) {
     const auto weights = open_with_index(std::string(R"({"weight_map":{"a":")") + name + "\"}}");
     ASSERT_FALSE(weights.ok()) << name;
     EXPECT_NE(weights.error().message.find("plain name"), std::string::npos) << name;
@@ -168,9 +173,9 @@ TEST_F(ShardsHostile, ShardsThatDisagreeWithTheIndex) {
   write("x.safetensors", safetensors_bytes(good_header, 16));
   write("y.safetensors", safetensors_bytes(good_header, 16));
   EXPECT_TRUE(open_with_index(R"({"weight_map":{"a":"x.safetensors"}})").ok());
-  EXPECT_FALSE(open_with_index(R"({"weight_map":{"b":"x.safetensors"}})").ok());                       // a is extra
-  EXPECT_FALSE(open_with_index(R"({"weight_map":{"a":"x.safetensors","b":"x.safetensors"}})").ok());   // b is missing
-  EXPECT_FALSE(open_with_index(R"({"weight_map":{"a":"x.safetensors","b":"y.safetensors"}})").ok());   // a twice
+  EXPECT_FALSE(open_with_index(R"({"weight_map":{"b":"x.safetensors"}})").ok());                      // a is extra
+  EXPECT_FALSE(open_with_index(R"({"weight_map":{"a":"x.safetensors","b":"x.safetensors"}})").ok());  // b is missing
+  EXPECT_FALSE(open_with_index(R"({"weight_map":{"a":"x.safetensors","b":"y.safetensors"}})").ok());  // a twice
 }
 
 }  // namespace
