@@ -29,12 +29,12 @@ TEST(AllocationCount, SeesAllocations) {
 }  // namespace kw
 
 #ifndef KW_SANITIZED
-// The sanitizers have allocators of their own.
-void* operator new(std::size_t size) {
+// The sanitizers have allocators of their own. Not inlined: GCC would see free() of what new gave, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   kw::allocated += size;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 #endif

@@ -50,8 +50,8 @@ KW_VECTOR_VERSIONS void floats_of_q8_0(Bytes from, float* __restrict out, std::i
 KW_VECTOR_VERSIONS void floats_of_q4_0(Bytes from, float* __restrict out, std::int64_t blocks) {
   for (std::int64_t b = 0; b < blocks; ++b, from += 18, out += 32) {
     const float scale = half_at(from);
-    for (int i = 0; i < 16; ++i) out[i] = scale * static_cast<float>((from[2 + i] & 15) - 8);
-    for (int i = 0; i < 16; ++i) out[16 + i] = scale * static_cast<float>((from[2 + i] >> 4) - 8);
+    for (int i = 0; i < 16; ++i) out[i] = scale * (static_cast<float>(from[2 + i] & 15) - 8.0f);
+    for (int i = 0; i < 16; ++i) out[16 + i] = scale * (static_cast<float>(from[2 + i] >> 4) - 8.0f);
   }
 }
 
@@ -86,9 +86,12 @@ KW_VECTOR_VERSIONS void floats_of_q4_k(Bytes from, float* __restrict out, std::i
       const float group_scale = scale * static_cast<float>(small_scale);
       const float group_minimum = minimum_scale * static_cast<float>(small_minimum);
       const Bytes source = nibbles + 32 * (group / 2);
-      const int shift = 4 * (group % 2);
       float* to = out + 32 * group;
-      for (int i = 0; i < 32; ++i) to[i] = group_scale * static_cast<float>((source[i] >> shift) & 15) - group_minimum;
+      if (group % 2 == 0) {
+        for (int i = 0; i < 32; ++i) to[i] = group_scale * static_cast<float>(source[i] & 15) - group_minimum;
+      } else {
+        for (int i = 0; i < 32; ++i) to[i] = group_scale * static_cast<float>(source[i] >> 4) - group_minimum;
+      }
     }
   }
 }

@@ -105,17 +105,19 @@ Result<void> speed(const Arguments& arguments) {
       KW_TRY(const GgufModel model, GgufModel::open(arguments[1]));
       best_open = std::min(best_open, seconds_since(start));
       for (const NamedShape& tensor : model.tensors()) {
-        values.resize(static_cast<std::size_t>(element_count(tensor.shape).value()));
-        KW_TRY_VOID(model.read(tensor.name, values));
-        out_bytes += 4.0 * static_cast<double>(values.size());
+        const auto count = static_cast<std::size_t>(element_count(tensor.shape).value());
+        if (values.size() < count) values.resize(count);
+        KW_TRY_VOID(model.read(tensor.name, std::span(values).first(count)));
+        out_bytes += 4.0 * static_cast<double>(count);
       }
     } else {
       KW_TRY(const SafetensorsFile file, SafetensorsFile::open(arguments[1]));
       best_open = std::min(best_open, seconds_since(start));
       for (const TensorView& tensor : file.tensors()) {
-        values.resize(tensor.bytes.size() / bytes_of(tensor.type));
-        KW_TRY_VOID(read_floats(tensor, values));
-        out_bytes += 4.0 * static_cast<double>(values.size());
+        const std::size_t count = tensor.bytes.size() / bytes_of(tensor.type);
+        if (values.size() < count) values.resize(count);
+        KW_TRY_VOID(read_floats(tensor, std::span(values).first(count)));
+        out_bytes += 4.0 * static_cast<double>(count);
       }
     }
     best_load = std::min(best_load, seconds_since(start));
