@@ -3,9 +3,7 @@
 // Hugging Face's config.json (huggingface_config.h) or from GGUF's metadata (gguf_model.h), and says which tensors a
 // model has.
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
