@@ -182,6 +182,38 @@ def qwen2(tiktoken_path, folder):
     return tokenizer, path, ranks
 
 
+def check_variants(path, folder, program, texts, raw):
+    """The same vocabulary under every pre-tokenizer and added-token setting that we read."""
+    from tokenizers import Tokenizer
+    base = json.load(open(path))
+    byte_level = lambda prefix=False, regex=True: {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": True, "use_regex": regex}
+    split = lambda pattern, behavior, invert=False: {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert}
+    steps = [[byte_level(True)], [byte_level(True, False)], [byte_level(False, False)],
+             [{"type": "Digits", "individual_digits": False}, byte_level()], [{"type": "Digits", "individual_digits": True}, byte_level(True)],
+             [split({"Regex": r"\p{N}{1,3}"}, "Isolated"), split({"Regex": r"[^\W\d_]+|\w+"}, "Isolated"), byte_level(False, False)],
+             [split({"Regex": r"\p{M}*|[^\w\s]"}, "Isolated"), byte_level(False, False)]]
+    for behavior in ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"):
+        for invert in (False, True):
+            steps.append([split({"Regex": r"\s|[.,-]"}, behavior, invert), byte_level(True, True)])
+            steps.append([split({"String": "e"}, behavior, invert), byte_level(False, False)])
+    wrong = 0
+    for i, chosen in enumerate(steps):
+        file = json.loads(json.dumps(base))
+        file["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": chosen}
+        file["normalizer"] = {"type": "Sequence", "normalizers": [{"type": "NFC"}]} if i % 2 else None
+        file["model"]["ignore_merges"] = i % 3 == 0
+        for j, token in enumerate(file["added_tokens"]):
+            token["lstrip"], token["rstrip"], token["normalized"] = (i + j) % 2 == 0, (i + j) % 3 == 0, (i + j) % 4 == 0
+            token["special"] = (i + j) % 5 != 0
+        file["added_tokens"].append({"id": len(file["model"]["vocab"]), "content": "<|im_", "single_word": False, "lstrip": False,
+                                     "rstrip": i % 2 == 0, "normalized": i % 3 == 0, "special": False})
+        where = os.path.join(folder, "variant.json")
+        json.dump(file, open(where, "w"))
+        name = f"variant {i} " + "+".join(c["type"] + c.get("behavior", "") for c in chosen)
+        wrong += check_hugging_face(name, Tokenizer.from_file(where), program, "json", where, texts, raw)
+    return wrong
+
+
 def check_training(program, corpus, folder):
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     path = os.path.join(folder, "trained.json")
@@ -205,6 +237,7 @@ def main():
     p.add_argument("--tiktoken")
     p.add_argument("--json")
     p.add_argument("--train")
+    p.add_argument("--variants", action="store_true", help="of --json: other pre-tokenizers and added-token settings")
     p.add_argument("--golden")
     p.add_argument("--strings", type=int, default=24000)
     p.add_argument("--seed", type=int, default=1)
@@ -228,6 +261,8 @@ def main():
         if a.json:
             tokenizer = Tokenizer.from_file(a.json)
             wrong += check_hugging_face(os.path.basename(a.json) + ", tokenizers", tokenizer, a.program, "json", a.json, texts, raw)
+            if a.variants:
+                wrong += check_variants(a.json, folder, a.program, texts, raw)
             if a.golden:
                 tokenizer.encode_special_tokens = False
                 chosen = [t for t in texts if len(t) < 160][:400]

@@ -62,11 +62,11 @@ TEST(PreTokenizer, WhiteSpaceIsUnicodesNotPerls) {
 
 TEST(PreTokenizer, HostilePatterns) {
   const std::string evil = std::string(5000, 'a') + "b";
-  for (const char* pattern : {"(a+)+$", "(a|aa)+c", "(a*)*c", "(?:a?){40}a{40}c"}) {
+  for (const char* pattern : {"(a+)+$", "(a|aa)+$", "(a*)*$", "(?:a?){40}a{40}$"}) {
     const auto out = words(pattern_steps(pattern), evil);
     ASSERT_FALSE(out.empty()) << pattern;  // an error or an answer, in bounded time
   }
-  EXPECT_THAT(words(pattern_steps("(a|aa)+c"), evil).front(), testing::HasSubstr("was given up"));
+  EXPECT_THAT(words(pattern_steps("(a|aa)+$"), evil).front(), testing::HasSubstr("was given up"));
   for (const std::string& pattern : {std::string("("), std::string("[a"), std::string(), std::string(300, '('),
                                      std::string(max_pattern_bytes + 1, 'a'), std::string("(*NO_JIT)a"),
                                      std::string("((a{1000}){1000}){1000}"), std::string("\\C")}) {
