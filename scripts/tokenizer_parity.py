@@ -195,6 +195,7 @@ def check_variants(path, folder, program, texts, raw):
     for behavior in ("Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"):
         for invert in (False, True):
             steps.append([split({"Regex": r"\s|[.,-]"}, behavior, invert), byte_level(True, True)])
+            steps.append([split({"Regex": r"(?=[A-Z])|\d*"}, behavior, invert), byte_level(False, False)])
             steps.append([split({"String": "e"}, behavior, invert), byte_level(False, False)])
     wrong = 0
     for i, chosen in enumerate(steps):

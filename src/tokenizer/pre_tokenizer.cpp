@@ -139,14 +139,14 @@ Result<void> PreTokenizer::split(std::string_view text, RegexScratch& scratch, W
       if (whole) {  // the common case, without intermediate lists
         for (const Span& match : matches) {
           if (match.begin > done) next.push_back(part.substr(done, match.begin - done));
-          next.push_back(part.substr(match.begin, match.end - match.begin));
+          if (match.end > match.begin) next.push_back(part.substr(match.begin, match.end - match.begin));
           done = match.end;
         }
         if (done < part.size()) next.push_back(part.substr(done));
         continue;
       }
       for (const Piece& piece : behave(pieces_of(matches, part.size(), step.invert), behavior)) {
-        next.push_back(part.substr(piece.begin, piece.end - piece.begin));
+        if (piece.end > piece.begin) next.push_back(part.substr(piece.begin, piece.end - piece.begin));
       }
     }
     std::swap(now, next);

@@ -49,6 +49,10 @@ TEST(PreTokenizer, BehaviorsOfTheHuggingFaceDocumentation) {
   EXPECT_THAT(words(split_at_dash(SplitBehavior::removed, true), text), ElementsAre("-", "-", "-"));
 }
 
+TEST(PreTokenizer, EmptyMatchesCut) {
+  EXPECT_THAT(words(pattern_steps("x*"), "abxxc"), ElementsAre("a", "b", "xx", "c"));
+}
+
 TEST(PreTokenizer, PrefixSpace) {
   EXPECT_THAT(words({{.kind = Kind::byte_level, .add_prefix_space = true}}, "a b"), ElementsAre(" a", " b"));
   EXPECT_THAT(words({{.kind = Kind::byte_level, .add_prefix_space = true}}, " a"), ElementsAre(" a"));

@@ -117,6 +117,7 @@ Result<void> Regex::find_all(std::string_view text, RegexScratch& scratch, std::
   pcre2_set_match_limit(scratch.context_, static_cast<std::uint32_t>(std::min<std::size_t>(limit, 0xFFFFFFFFu)));
   const auto subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   const PCRE2_SIZE* found = pcre2_get_ovector_pointer(scratch.data_);
+  std::size_t last_end = std::string_view::npos;
   for (std::size_t at = 0; at < text.size();) {
     const int count =
         jit_ ? pcre2_jit_match(code_.get(), subject, text.size(), at, 0, scratch.data_, scratch.context_)
@@ -130,16 +131,13 @@ Result<void> Regex::find_all(std::string_view text, RegexScratch& scratch, std::
     if (found[0] < at || found[1] < found[0] || found[1] > text.size()) {
       return Error{"the pattern " + pattern_ + " moves the start of its match", "", {}};
     }
-    if (found[1] > found[0]) {
+    if (found[1] > found[0] || found[1] != last_end) {
       matches.push_back({found[0], found[1]});
-      at = found[1];
-    } else {
-      at = found[1];
-      if (at < text.size()) {
-        do ++at;
-        while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
-      }
+      at = last_end = found[1];
+      continue;
     }
+    // Empty, right behind the last match: that place is done with.
+    for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;) ++at;
   }
   return {};
 }

@@ -47,7 +47,8 @@ class Regex {
  public:
   static Result<Regex> compile(std::string_view pattern);
 
-  // Appends all matches in `text` (valid UTF-8), from left to right; none overlap, none is empty.
+  // Appends all matches in `text` (valid UTF-8), from left to right; none overlap. Empty ones are there too, since a
+  // Split cuts at them, except right behind another match.
   Result<void> find_all(std::string_view text, RegexScratch& scratch, std::vector<Span>& matches) const;
 
  private:
