@@ -151,6 +151,7 @@ Result<TokenizerSpec> train_bpe(const std::vector<std::string_view>& texts, cons
   }
   std::vector<std::pair<std::string, unsigned char>>
       alphabet;  // sorted by character, which is the order of its UTF-8 too
+  alphabet.reserve(256);
   for (int byte = 0; byte < 256; ++byte) {
     alphabet.emplace_back(to_byte_alphabet(std::string(1, static_cast<char>(byte))), static_cast<unsigned char>(byte));
   }

@@ -16,6 +16,7 @@ using Json = nlohmann::json;
 using Kind = PreTokenizerStep::Kind;
 
 constexpr int max_depth = 24;
+constexpr std::size_t max_events = 4'000'000;  // keys, values, starts and ends; bounds the memory to some 300 MB
 
 // Thrown and caught in this file alone: what a file says wrong, from whatever depth.
 struct Refused : std::exception {
@@ -23,11 +24,13 @@ struct Refused : std::exception {
   std::string message;
 };
 
-// A document without duplicate keys and without deep nesting.
+// A document without duplicate keys, deep nesting or endless lists.
 Json parse_strictly(std::string_view text) {
   std::vector<std::unordered_set<std::string>> keys(max_depth + 2);
+  std::size_t events = 0;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
     if (depth > max_depth) throw Refused("the JSON is nested more than " + std::to_string(max_depth) + " deep");
+    if (++events > max_events) throw Refused("the JSON has more than four million values");
     if (event == Json::parse_event_t::object_start) keys[static_cast<std::size_t>(depth) + 1].clear();
     if (event == Json::parse_event_t::key) {
       const auto& key = parsed.get_ref<const std::string&>();

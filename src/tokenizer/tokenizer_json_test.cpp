@@ -106,6 +106,9 @@ TEST(TokenizerJson, HostileText) {
   for (int i = 0; i < 100000; ++i) nested += R"({"a":)";
   EXPECT_FALSE(parse_tokenizer_json(nested).ok());
   EXPECT_FALSE(parse_tokenizer_json("\"" + std::string(10u << 20, 'x') + "\"").ok());
+  std::string list = "[0";
+  for (int i = 0; i < 5000000; ++i) list += ",0";
+  EXPECT_THAT(parse_tokenizer_json(list + "]").error().message, testing::HasSubstr("four million"));
   EXPECT_FALSE(parse_tokenizer_json(std::string(max_tokenizer_json_bytes + 1, ' ')).ok());
   EXPECT_THAT(parse_tokenizer_json(R"({"model": {"vocab": {"a": 0, "a": 1}}})").error().message,
               testing::HasSubstr("twice"));
