@@ -107,13 +107,15 @@ def ours(program, kind, path, texts, raw, special):
     return answers
 
 
-def compare(name, answers, texts, raw, encode, decode):
+def compare(name, answers, texts, raw, encode, decode, nfc=None):
     everything = texts + [b.decode("utf-8", errors="replace") for b in raw]
-    wrong_ids = wrong_text = tokens = 0
+    wrong_ids = wrong_text = tokens = older = 0
     for text, answer in zip(everything, answers):
         ids = encode(text)
         tokens += len(ids)
-        if ids != answer["ids"]:
+        if ids != answer["ids"] and nfc is not None and nfc.normalize_str(text) != unicodedata.normalize("NFC", text):
+            older += 1  # Hugging Face's tables for NFC lack 98 combining marks that Unicode 14 has
+        elif ids != answer["ids"]:
             wrong_ids += 1
             if wrong_ids <= 5:
                 print("  ids differ:", ascii(text[:80]), ids[:20], answer["ids"][:20])
@@ -122,7 +124,8 @@ def compare(name, answers, texts, raw, encode, decode):
             if wrong_text <= 5:
                 print("  text differs:", ascii(text[:80]))
     print(f"{name}: {len(everything)} strings ({len(raw)} of them invalid UTF-8), {tokens} tokens; "
-          f"{wrong_ids} with other ids, {wrong_text} with other text")
+          f"{wrong_ids} with other ids, {wrong_text} with other text" +
+          (f"; {older} where the oracle's NFC is not Unicode 14's" if older else ""))
     return wrong_ids + wrong_text
 
 
@@ -133,7 +136,7 @@ def check_hugging_face(name, tokenizer, program, kind, path, texts, raw):
         wrong += compare(f"{name}, special tokens {'recognised' if special else 'as text'}",
                          ours(program, kind, path, texts, raw, special), texts, raw,
                          lambda t: tokenizer.encode(t, add_special_tokens=False).ids,
-                         lambda ids: tokenizer.decode(ids, skip_special_tokens=False))
+                         lambda ids: tokenizer.decode(ids, skip_special_tokens=False), tokenizer.normalizer)
     return wrong
 
 
