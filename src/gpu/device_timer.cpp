@@ -26,8 +26,8 @@ constexpr LeastRounds least_rounds_of_long_plans[] = {{5'000, 2}, {1'500, 3}, {4
 constexpr double long_plan_us = 1'500;  // one run is enough to warm it up
 constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 20;
 constexpr std::size_t all_counters = 3072;
-constexpr int spin_rounds = 100'000;         // about 200 us at full clock: long enough to tell a percent
-constexpr double raise_clocks_ms = 40;       // at most
+constexpr int spin_rounds = 100'000;    // about 200 us at full clock: long enough to tell a percent
+constexpr double raise_clocks_ms = 40;  // at most
 constexpr double clocks_stay_ms = 100;
 constexpr double settled = 0.01;  // relative, of successive spins
 

@@ -46,7 +46,7 @@ Error at_line(std::size_t line, std::string message) {
 
 }  // namespace
 
-Result<TokenizerSpec> spec_from_gguf(const GgufVocabulary& vocabulary) {
+Result<TokenizerSpec> spec_from_gguf(const VocabularyArrays& vocabulary) {
   if (vocabulary.model != "gpt2") {
     return Error{"the GGUF tokenizer model '" + vocabulary.model + "' is not supported (gpt2 is)", "", {}};
   }

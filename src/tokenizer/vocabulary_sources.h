@@ -11,7 +11,7 @@
 namespace kw {
 
 // The metadata tokenizer.ggml.* of a GGUF file.
-struct GgufVocabulary {
+struct VocabularyArrays {
   std::string model = "gpt2";       // tokenizer.ggml.model
   std::string pre;                  // tokenizer.ggml.pre
   std::vector<std::string> tokens;  // in the byte alphabet
@@ -19,7 +19,7 @@ struct GgufVocabulary {
   std::vector<std::string> merges;  // "left right"
 };
 
-Result<TokenizerSpec> spec_from_gguf(const GgufVocabulary& vocabulary);
+Result<TokenizerSpec> spec_from_gguf(const VocabularyArrays& vocabulary);
 
 // Lines of base64, a space, and the rank that is also the id. The merges are all pairs of tokens that join to a token,
 // with its rank. `special` get the ids after the last rank.

@@ -10,8 +10,8 @@ namespace {
 
 using testing::ElementsAre;
 
-GgufVocabulary small() {
-  GgufVocabulary out;
+VocabularyArrays small() {
+  VocabularyArrays out;
   out.pre = "smollm";
   out.tokens = {"<|im_start|>", "a", "b", "ab", "Ġ", "1"};
   out.types = {3, 1, 1, 1, 1, 1};
@@ -19,7 +19,7 @@ GgufVocabulary small() {
   return out;
 }
 
-TEST(GgufVocabulary, Encodes) {
+TEST(VocabularyArrays, Encodes) {
   auto spec = spec_from_gguf(small());
   ASSERT_TRUE(spec.ok()) << spec.error().message;
   const auto tokenizer = Tokenizer::make(std::move(*spec));
@@ -29,22 +29,22 @@ TEST(GgufVocabulary, Encodes) {
   EXPECT_FALSE(tokenizer->is_special(1));
 }
 
-TEST(GgufVocabulary, Hostile) {
+TEST(VocabularyArrays, Hostile) {
   const auto wrong = [](auto change) {
-    GgufVocabulary vocabulary = small();
+    VocabularyArrays vocabulary = small();
     change(vocabulary);
     auto spec = spec_from_gguf(vocabulary);
     EXPECT_FALSE(spec.ok() && Tokenizer::make(std::move(*spec)).ok());
   };
-  wrong([](GgufVocabulary& v) { v.model = "llama"; });
-  wrong([](GgufVocabulary& v) { v.pre = "unheard-of"; });
-  wrong([](GgufVocabulary& v) { v.types.pop_back(); });
-  wrong([](GgufVocabulary& v) { v.types[1] = 77; });
-  wrong([](GgufVocabulary& v) { v.tokens[1] = "b"; });
-  wrong([](GgufVocabulary& v) { v.tokens[1] = "\xFF"; });
-  wrong([](GgufVocabulary& v) { v.tokens.clear(), v.types.clear(), v.merges.clear(); });
+  wrong([](VocabularyArrays& v) { v.model = "llama"; });
+  wrong([](VocabularyArrays& v) { v.pre = "unheard-of"; });
+  wrong([](VocabularyArrays& v) { v.types.pop_back(); });
+  wrong([](VocabularyArrays& v) { v.types[1] = 77; });
+  wrong([](VocabularyArrays& v) { v.tokens[1] = "b"; });
+  wrong([](VocabularyArrays& v) { v.tokens[1] = "\xFF"; });
+  wrong([](VocabularyArrays& v) { v.tokens.clear(), v.types.clear(), v.merges.clear(); });
   for (const char* merge : {"a", "", " ", "a z", "a b ", "b a", "a b"}) {
-    wrong([&](GgufVocabulary& v) { v.merges.emplace_back(merge); });
+    wrong([&](VocabularyArrays& v) { v.merges.emplace_back(merge); });
   }
 }
 

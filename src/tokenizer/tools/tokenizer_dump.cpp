@@ -24,7 +24,7 @@ Result<Tokenizer> load(const std::string& kind, const std::string& path) {
   KW_TRY(const std::string text, read_file(path, file_limit_bytes));
   if (kind == "arrays") {
     const auto arrays = nlohmann::json::parse(text);
-    GgufVocabulary vocabulary;
+    VocabularyArrays vocabulary;
     vocabulary.pre = arrays.at("pre");
     vocabulary.tokens = arrays.at("tokens");
     vocabulary.types = arrays.at("types").get<std::vector<int>>();
