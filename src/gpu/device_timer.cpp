@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/statistics.h"
+#include "gpu/device_calls.h"
 #include "gpu/device_session.h"
 
 namespace kw {
@@ -25,7 +26,6 @@ struct LeastRounds {
 constexpr LeastRounds least_rounds_of_long_plans[] = {{5'000, 2}, {1'500, 3}, {400, 5}};
 constexpr double long_plan_us = 1'500;  // one run is enough to warm it up
 constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 20;
-constexpr std::size_t all_counters = 3072;
 constexpr int spin_rounds = 100'000;    // about 200 us at full clock: long enough to tell a percent
 constexpr double raise_clocks_ms = 40;  // at most
 constexpr double clocks_stay_ms = 100;
@@ -37,6 +37,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
+#undef KW_CUDA  // here the session is another object
 #define KW_CUDA(call)                                                    \
   do {                                                                   \
     const CUresult kw_code = cuda_.call;                                 \
@@ -357,7 +358,7 @@ class DeviceTimer {
     std::vector<const DeviceSession::Placement*> places;
     for (const Subject& subject : subjects_)
       for (const auto& place : subject.places) places.push_back(&place);
-    KW_TRY_VOID(session_.clear_counters(all_counters));
+    KW_TRY_VOID(session_.clear_counters(counters_read));
     KW_TRY(const std::size_t counters, session_.enqueue_memory_checks(places, *inputs_, *subjects_[0].module, 0));
     KW_TRY(const auto counted, session_.read_counters(counters));
     reply.memory = DeviceSession::memory_state(places, *inputs_, counted, 0);
