@@ -184,6 +184,32 @@ TEST_F(GpuBackendTest, VariablesThatAreWrittenBeforeTheyAreReadMayStayChanged) {
   EXPECT_NE(std::find(verdict.flags.begin(), verdict.flags.end(), "leaves_state"), verdict.flags.end());
 }
 
+// Right whatever it finds in its variable, but slow only where it finds it as new: noise would be a memory of one bit.
+std::string slow_when(const std::string& condition) {
+  return "__device__ unsigned long long done;\n"
+         "__global__ void twice(const float* x, float* y, int n) {\n"
+         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+         "  float sum = 0;\n"
+         "  if (" +
+         condition +
+         ") for (int k = 0; k < 200; ++k) sum += x[(i + k) % n];\n"
+         "  if (i < n) y[i] = 2.0f * x[i] + 0.0f * sum;\n"
+         "}\n"
+         "__global__ void mark() { done = 1; }\n"
+         "extern \"C\" void launch(const float* x, float* y, int n, cudaStream_t stream) {\n"
+         "  twice<<<(n + 127) / 128, 128, 0, stream>>>(x, y, n);\n"
+         "  mark<<<1, 1, 0, stream>>>();\n"
+         "}\n";
+}
+
+TEST_F(GpuBackendTest, TimedRunsFindVariablesAsNew) {
+  const Verdict cheating = judge(slow_when("done == 0"));
+  const Verdict honest = judge(slow_when("done <= n + 5000000000ull || true"));
+  ASSERT_EQ(cheating.status, VerdictStatus::correct) << describe(cheating);
+  ASSERT_EQ(honest.status, VerdictStatus::correct) << describe(honest);
+  EXPECT_NEAR(*cheating.time_us / *honest.time_us, 1, 0.2);
+}
+
 TEST_F(GpuBackendTest, ManyThreadsShareFewWorkersAndNobodyIsBlamedForAnotherSlow) {
   const auto shared = started_backend(2, 15);
   JudgeOptions judge_options;
