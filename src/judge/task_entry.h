@@ -12,7 +12,8 @@
 
 namespace kw {
 
-inline constexpr std::uint64_t full_size_seed = 7;  // nothing is checked at full size: it need not be private
+// Of scalars, and of what the model reads; the tensors that a GPU gets are private.
+inline constexpr std::uint64_t full_size_seed = 7;
 
 struct Judge::TaskEntry {
   TaskEntry(const Task& task, std::string its_identity, const std::string& secret, bool want_pytorch)
