@@ -167,10 +167,7 @@ Result<std::vector<RunReply>> DeviceSession::run(const std::vector<RunRequest>& 
            place(run.request->plan, run.inputs->tensors, run.inputs->tensor_bytes, offset, region, shift));
     offset += region;
   }
-  while (events_.size() < 2 * runs.size()) {
-    events_.push_back(nullptr);
-    KW_CUDA(cuEventCreate(&events_.back(), CU_EVENT_DEFAULT));
-  }
+  KW_TRY_VOID(want_events(2 * runs.size()));
   if (total > 0) KW_CUDA(cuMemsetD32Async(arena_, poison_word, total / 4, stream_));
   KW_TRY_VOID(clear_counters(counters_read));
   std::size_t counter = 0;
@@ -253,15 +250,15 @@ Result<TransferRates> DeviceSession::transfer_rates() {
     double best_ms = 1e9;
     for (int i = 0; i < 3; ++i) {
       float ms = 0;
-      KW_CUDA(cuEventRecord(before_, stream_));
+      KW_CUDA(cuEventRecord(events_[0], stream_));
       if (to_device) {
         KW_CUDA(cuMemcpyHtoDAsync_v2(arena_, host, transfer_probe_bytes, stream_));
       } else {
         KW_CUDA(cuMemcpyDtoHAsync_v2(host, arena_, transfer_probe_bytes, stream_));
       }
-      KW_CUDA(cuEventRecord(after_, stream_));
+      KW_CUDA(cuEventRecord(events_[1], stream_));
       KW_TRY_VOID(synchronize());
-      KW_CUDA(cuEventElapsedTime(&ms, before_, after_));
+      KW_CUDA(cuEventElapsedTime(&ms, events_[0], events_[1]));
       best_ms = std::min(best_ms, static_cast<double>(ms));
     }
     return static_cast<double>(transfer_probe_bytes) / std::max(best_ms, 1e-6) / 1e6;

@@ -96,10 +96,18 @@ Result<void> DeviceSession::start(int number) {
   KW_CUDA(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, printf_bytes));
   KW_CUDA(cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, heap_bytes));
   KW_CUDA(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
-  KW_CUDA(cuEventCreate(&before_, CU_EVENT_DEFAULT));
-  KW_CUDA(cuEventCreate(&after_, CU_EVENT_DEFAULT));
+  KW_TRY_VOID(want_events(2));
   KW_CUDA(cuMemAlloc_v2(&counters_, most_counters * sizeof(std::uint64_t)));
   return grow_arena(least_arena_bytes);
+}
+
+Result<void> DeviceSession::want_events(std::size_t count) {
+  while (events_.size() < count) {
+    CUevent made = nullptr;
+    KW_CUDA(cuEventCreate(&made, CU_EVENT_DEFAULT));
+    events_.push_back(made);
+  }
+  return {};
 }
 
 Result<void> DeviceSession::synchronize() {

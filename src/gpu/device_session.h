@@ -119,6 +119,7 @@ class DeviceSession {
   // Outputs and samples of them are collected on the device and read at once.
   Result<void> enqueue_collect(CUdeviceptr address, std::uint64_t bytes, const OutputSample& sample, CUdeviceptr to);
   Result<void> grow_gather(std::uint64_t bytes);
+  Result<void> want_events(std::size_t count);
   Result<void> synchronize();
 
   const Driver& cuda_;
@@ -126,8 +127,7 @@ class DeviceSession {
   GpuOutcome outcome_ = GpuOutcome::done;
   CUcontext context_ = nullptr;
   CUstream stream_ = nullptr;
-  CUevent before_ = nullptr, after_ = nullptr;
-  std::vector<CUevent> events_;  // two for each run of a batch
+  std::vector<CUevent> events_;  // two for each run that is enqueued
   Module helpers_;
   std::map<std::uint64_t, Module> modules_;
   std::map<std::uint64_t, Inputs> inputs_;

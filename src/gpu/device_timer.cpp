@@ -25,6 +25,7 @@ struct LeastRounds {
 };
 constexpr LeastRounds least_rounds_of_long_plans[] = {{5'000, 2}, {1'500, 3}, {400, 5}};
 constexpr double long_plan_us = 1'500;  // one run is enough to warm it up
+constexpr int rounds_at_once = 4;       // between two looks at what is known
 constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 20;
 constexpr int spin_rounds = 100'000;    // about 200 us at full clock: long enough to tell a percent
 constexpr double raise_clocks_ms = 40;  // at most
@@ -196,15 +197,36 @@ class DeviceTimer {
     return {};
   }
 
+  // Between two events of its own; its time comes with collect(). The device has the next run before this one ends, so
+  // neither a wait of the host nor its waking up stands between them.
+  template <class Work>
+  Result<void> enqueue_timed(const Work& work) {
+    KW_TRY_VOID(session_.want_events(2 * (waiting_ + 1)));
+    KW_CUDA(cuEventRecord(session_.events_[2 * waiting_], session_.stream_));
+    KW_TRY_VOID(work());
+    KW_CUDA(cuEventRecord(session_.events_[2 * waiting_ + 1], session_.stream_));
+    ++waiting_;
+    return {};
+  }
+
+  // Waits for what was enqueued; microseconds, in the order of enqueuing.
+  Result<std::vector<double>> collect() {
+    std::vector<double> times;
+    if (waiting_ > 0) KW_CUDA(cuEventSynchronize(session_.events_[2 * waiting_ - 1]));
+    for (std::size_t i = 0; i < waiting_; ++i) {
+      float ms = 0;
+      KW_CUDA(cuEventElapsedTime(&ms, session_.events_[2 * i], session_.events_[2 * i + 1]));
+      times.push_back(1000.0 * ms);
+    }
+    waiting_ = 0;
+    return times;
+  }
+
   template <class Work>
   Result<double> timed(const Work& work) {
-    KW_CUDA(cuEventRecord(session_.before_, session_.stream_));
-    KW_TRY_VOID(work());
-    KW_CUDA(cuEventRecord(session_.after_, session_.stream_));
-    KW_CUDA(cuEventSynchronize(session_.after_));
-    float ms = 0;
-    KW_CUDA(cuEventElapsedTime(&ms, session_.before_, session_.after_));
-    return 1000.0 * ms;
+    KW_TRY_VOID(enqueue_timed(work));
+    KW_TRY(const std::vector<double> times, collect());
+    return times.back();
   }
 
   // Nothing of an earlier run is left: not in outputs and scratch, not in shared memory, not in variables.
@@ -222,13 +244,12 @@ class DeviceTimer {
     return session_.enqueue(*subject.module, subject.plan->plan, subject.places[set]);
   }
 
-  Result<double> timed_alone(const Subject& subject, std::size_t set) {
+  Result<void> enqueue_timed_alone(const Subject& subject, std::size_t set) {
     KW_TRY_VOID(forget(subject, set));
     KW_TRY_VOID(flush());
-    KW_TRY(const double us, timed([&] { return enqueue(subject, set); }));
+    KW_TRY_VOID(enqueue_timed([&] { return enqueue(subject, set); }));
     // Right answers must not lie about while others are timed.
-    KW_TRY_VOID(session_.poison(subject.places[set]));
-    return us;
+    return session_.poison(subject.places[set]);
   }
 
   Result<void> warm_up() {
@@ -236,15 +257,17 @@ class DeviceTimer {
     KW_TRY(flush_us_, timed([&] { return flush(); }));
     sets_looked_at_ = sets_;
     for (Subject& subject : subjects_) {
-      subject.about_us = 1e300;
-      const int runs = std::max(sets_, 2);
-      for (int i = 0; i < runs; ++i) {
-        KW_TRY(const double us, timed_alone(subject, static_cast<std::size_t>(i % sets_)));
-        subject.about_us = std::min(subject.about_us, us);
-        if (us <= long_plan_us) continue;
+      KW_TRY_VOID(enqueue_timed_alone(subject, 0));
+      KW_TRY(const std::vector<double> first, collect());
+      subject.about_us = first.back();
+      if (subject.about_us > long_plan_us) {
         sets_looked_at_ = 1;
-        break;
+        continue;
       }
+      const int runs = std::max(sets_, 2);
+      for (int i = 1; i < runs; ++i) KW_TRY_VOID(enqueue_timed_alone(subject, static_cast<std::size_t>(i % sets_)));
+      KW_TRY(const std::vector<double> others, collect());
+      subject.about_us = std::min(subject.about_us, *std::min_element(others.begin(), others.end()));
     }
     return {};
   }
@@ -305,23 +328,34 @@ class DeviceTimer {
       if (longest > each.from_us) least = std::min(least, each.rounds);
     // Which comes first must not matter: they take turns, from a random start.
     const auto start_with = static_cast<std::size_t>(random_.integer(0, 1));
-    for (int round = 0; round < request_.most_rounds; ++round) {
-      const std::size_t first = start_with + static_cast<std::size_t>(round);
-      for (std::size_t i = 0; i < subjects_.size(); ++i) {
-        Subject& subject = subjects_[(first + i) % subjects_.size()];
-        if (subject.graph == nullptr) {
-          KW_TRY(const double us, timed_alone(subject, static_cast<std::size_t>(round % sets_)));
-          subject.raw_us.push_back(us);
-          continue;
-        }
-        const bool plan_first = (first + i) % 4 < 2;
-        for (const bool with_plan : {plan_first, !plan_first}) {
-          KW_TRY(const double us, timed([&] { return launch(with_plan ? subject.graph : subject.without); }));
-          (with_plan ? subject.raw_us : subject.without_us).push_back(us);
-        }
-      }
-      if (round + 1 < least) continue;
+    int done = 0;
+    while (done < request_.most_rounds) {
+      const int wanted = done == 0 ? least : longest > long_plan_us ? 1 : rounds_at_once;
+      const int until = std::min(done + wanted, request_.most_rounds);
+      std::vector<std::vector<double>*> owners;  // of the times, in the order of enqueuing
+      for (int round = done; round < until; ++round)
+        KW_TRY_VOID(enqueue_round(round, start_with + static_cast<std::size_t>(round), owners));
+      KW_TRY(const std::vector<double> times, collect());
+      for (std::size_t i = 0; i < times.size(); ++i) owners[i]->push_back(times[i]);
+      done = until;
       if (is_known() || milliseconds_since(start) > request_.budget_ms) break;
+    }
+    return {};
+  }
+
+  Result<void> enqueue_round(int round, std::size_t first, std::vector<std::vector<double>*>& owners) {
+    for (std::size_t i = 0; i < subjects_.size(); ++i) {
+      Subject& subject = subjects_[(first + i) % subjects_.size()];
+      if (subject.graph == nullptr) {
+        KW_TRY_VOID(enqueue_timed_alone(subject, static_cast<std::size_t>(round % sets_)));
+        owners.push_back(&subject.raw_us);
+        continue;
+      }
+      const bool plan_first = (first + i) % 4 < 2;
+      for (const bool with_plan : {plan_first, !plan_first}) {
+        KW_TRY_VOID(enqueue_timed([&] { return launch(with_plan ? subject.graph : subject.without); }));
+        owners.push_back(with_plan ? &subject.raw_us : &subject.without_us);
+      }
     }
     return {};
   }
@@ -411,6 +445,7 @@ class DeviceTimer {
   int sets_ = 1;
   int sets_looked_at_ = 1;  // after timing
   int repeats_ = 1;
+  std::size_t waiting_ = 0;  // enqueued, not collected
 };
 
 Result<TimeReply> DeviceSession::time(const TimeRequest& request) {

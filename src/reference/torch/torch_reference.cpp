@@ -77,7 +77,8 @@ class TorchReference : public Reference {
       const TorchSettings settings(default_dtype(Precision::task_dtype),
                                    options.allow_tf32 ? Arithmetic::eager_with_tf32 : Arithmetic::eager);
       KW_TRY_VOID(checked_outputs(function()(stack), sizes));
-      return time_on_gpu(*event_driver(), [&] { function()(stack); }, options);
+      return time_on_gpu(
+          *event_driver(), [&] { function()(stack); }, options);
     });
   }
 
@@ -119,12 +120,15 @@ class TorchReference : public Reference {
       const DeviceUse use(device);
       const c10::InferenceMode no_gradients;
       return step();
-    } catch (const c10::OutOfMemoryError& problem) {
-      return failed(problem,
-                    "use smaller sizes, free memory of the GPU (nvidia-smi shows who holds it), or use the CPU");
     } catch (const std::exception& problem) {
-      const bool mixed = std::string_view(problem.what()).find("same device") != std::string_view::npos;
-      return failed(problem, mixed ? "give new tensors an input's device: torch.zeros(n, device=x.device)" : "");
+      // By the text: TorchScript's interpreter throws what it caught again as an exception of another type.
+      const std::string_view text = problem.what();
+      const auto says = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
+      if (says("out of memory"))
+        return failed(problem,
+                      "use smaller sizes, free memory of the GPU (nvidia-smi shows who holds it), or use the CPU");
+      return failed(problem,
+                    says("same device") ? "give new tensors an input's device: torch.zeros(n, device=x.device)" : "");
     }
   }
 
