@@ -229,11 +229,9 @@ class DeviceTimer {
     return times.back();
   }
 
-  // Nothing of an earlier run is left: not in outputs and scratch, not in shared memory, not in variables.
-  Result<void> forget(const Subject& subject, std::size_t set) {
-    KW_TRY_VOID(session_.poison(subject.places[set]));
-    return session_.enqueue_restoring(*subject.module);
-  }
+  // Nothing of an earlier run is left: not in shared memory, not in variables. Outputs and scratch were poisoned when
+  // they were laid out and after each run.
+  Result<void> forget(const Subject& subject) { return session_.enqueue_restoring(*subject.module); }
 
   Result<void> flush() {
     KW_CUDA(cuMemsetD32Async(session_.arena_, 0, flush_bytes_ / 4, session_.stream_));
@@ -245,7 +243,7 @@ class DeviceTimer {
   }
 
   Result<void> enqueue_timed_alone(const Subject& subject, std::size_t set) {
-    KW_TRY_VOID(forget(subject, set));
+    KW_TRY_VOID(forget(subject));
     KW_TRY_VOID(flush());
     KW_TRY_VOID(enqueue_timed([&] { return enqueue(subject, set); }));
     // Right answers must not lie about while others are timed.
@@ -306,7 +304,7 @@ class DeviceTimer {
   Result<void> repeat(const Subject& subject, bool with_plan) {
     for (int i = 0; i < repeats_; ++i) {
       const auto set = static_cast<std::size_t>(i % sets_);
-      KW_TRY_VOID(forget(subject, set));
+      KW_TRY_VOID(forget(subject));
       KW_TRY_VOID(flush());
       if (with_plan) KW_TRY_VOID(enqueue(subject, set));
       KW_TRY_VOID(session_.poison(subject.places[set]));
@@ -413,7 +411,7 @@ class DeviceTimer {
           all.resize(reply.candidate_outputs.size() / static_cast<std::size_t>(sets_looked_at_));
           continue;
         }
-        KW_TRY_VOID(forget(subject, set));
+        KW_TRY_VOID(forget(subject));
         KW_TRY_VOID(flush());
         KW_TRY_VOID(enqueue(subject, set));
         KW_TRY(auto outputs, session_.read_outputs({{&subject.plan->plan, &subject.places[set], &request_.samples}}));

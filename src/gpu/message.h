@@ -112,8 +112,8 @@ struct TimeRequest {
   std::vector<OutputSample> samples;
   int input_sets = 3;
   int least_rounds = 6;
-  int most_rounds = 40;
-  double relative_half_width = 0.015;
+  int most_rounds = 24;
+  double relative_half_width = 0.02;
   double budget_ms = 60;
 };
 

@@ -21,7 +21,7 @@ constexpr milliseconds profile_limit{20000};
 // Of the device's peak: what is faster than this with every byte from memory has not moved the bytes.
 constexpr double believable = 0.93;
 constexpr double slow_ms = 400;   // from here on one round has to do
-constexpr double budget_ms = 20;  // for a size, beyond the least number of rounds
+constexpr double budget_ms = 12;  // for a size, beyond the least number of rounds
 
 }  // namespace
 
