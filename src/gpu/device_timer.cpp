@@ -23,8 +23,9 @@ struct LeastRounds {
   double from_us;
   int rounds;
 };
-constexpr LeastRounds least_rounds_of_long_plans[] = {{5'000, 2}, {1'500, 3}, {400, 5}};
-constexpr double long_plan_us = 1'500;  // one run is enough to warm it up
+constexpr LeastRounds least_rounds_of_long_plans[] = {{5'000, 2}, {400, 3}};
+constexpr double long_plan_us = 400;    // one run is enough to warm it up ...
+constexpr double slow_plan_us = 1'500;  // ... and what it takes to load code is nothing: that run counts
 constexpr int rounds_at_once = 4;       // between two looks at what is known
 constexpr std::uint64_t least_shift_range = 64u << 10, most_shift_range = 1u << 20;
 constexpr int spin_rounds = 100'000;    // about 200 us at full clock: long enough to tell a percent
@@ -95,6 +96,7 @@ class DeviceTimer {
     CUgraphExec without = nullptr;  // ... and the same without the plan
     std::vector<double> raw_us;     // one for each round, flushes included where it is a graph
     std::vector<double> without_us;
+    bool first_counts = false;  // its first round was the warming up
   };
 
   Result<void> add_subject(const TimedPlan& plan) {
@@ -258,10 +260,12 @@ class DeviceTimer {
       KW_TRY_VOID(enqueue_timed_alone(subject, 0));
       KW_TRY(const std::vector<double> first, collect());
       subject.about_us = first.back();
-      if (subject.about_us > long_plan_us) {
+      subject.first_counts = subject.about_us > slow_plan_us;
+      if (subject.first_counts) {
         sets_looked_at_ = 1;
-        continue;
+        subject.raw_us = first;
       }
+      if (subject.about_us > long_plan_us) continue;
       const int runs = std::max(sets_, 2);
       for (int i = 1; i < runs; ++i) KW_TRY_VOID(enqueue_timed_alone(subject, static_cast<std::size_t>(i % sets_)));
       KW_TRY(const std::vector<double> others, collect());
@@ -328,7 +332,7 @@ class DeviceTimer {
     const auto start_with = static_cast<std::size_t>(random_.integer(0, 1));
     int done = 0;
     while (done < request_.most_rounds) {
-      const int wanted = done == 0 ? least : longest > long_plan_us ? 1 : rounds_at_once;
+      const int wanted = done == 0 ? least : longest > slow_plan_us ? 1 : rounds_at_once;
       const int until = std::min(done + wanted, request_.most_rounds);
       std::vector<std::vector<double>*> owners;  // of the times, in the order of enqueuing
       for (int round = done; round < until; ++round)
@@ -344,6 +348,7 @@ class DeviceTimer {
   Result<void> enqueue_round(int round, std::size_t first, std::vector<std::vector<double>*>& owners) {
     for (std::size_t i = 0; i < subjects_.size(); ++i) {
       Subject& subject = subjects_[(first + i) % subjects_.size()];
+      if (round == 0 && subject.first_counts) continue;
       if (subject.graph == nullptr) {
         KW_TRY_VOID(enqueue_timed_alone(subject, static_cast<std::size_t>(round % sets_)));
         owners.push_back(&subject.raw_us);
