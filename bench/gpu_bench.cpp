@@ -127,7 +127,7 @@ void in_parallel(std::size_t count, int threads, const Work& work) {
 }
 
 struct Bench {
-  int workers = 3;
+  int workers = 6;
   int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   int threads = 2 * cores;  // while some wait for the GPU, others compile
   std::unique_ptr<CompileService> service;

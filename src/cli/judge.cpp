@@ -40,7 +40,7 @@ struct JudgeArguments {
 
 constexpr const char* default_profile = "h200";
 // Checking takes the GPU about a millisecond a kernel, and the host as much again.
-constexpr int gpu_workers_batch = 3;
+constexpr int gpu_workers_batch = 6;
 
 constexpr int bar_characters = 30;
 

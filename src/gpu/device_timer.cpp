@@ -15,7 +15,7 @@ namespace kw {
 namespace {
 
 constexpr double graph_below_us = 50;  // shorter plans are timed many at a time: an event costs about a microsecond
-constexpr double graph_us = 250;       // of one replay
+constexpr double graph_us = 160;       // of one replay
 constexpr int least_repeats = 4, most_repeats = 16;
 constexpr double least_graph_us = 0.2;  // less than any launch takes
 // The longer a plan, the less its time varies, and the dearer a round is.
@@ -265,7 +265,10 @@ class DeviceTimer {
         sets_looked_at_ = 1;
         subject.raw_us = first;
       }
-      if (subject.about_us > long_plan_us) continue;
+      if (subject.about_us > long_plan_us) {
+        sets_looked_at_ = std::min(sets_looked_at_, 2);
+        continue;
+      }
       const int runs = std::max(sets_, 2);
       for (int i = 1; i < runs; ++i) KW_TRY_VOID(enqueue_timed_alone(subject, static_cast<std::size_t>(i % sets_)));
       KW_TRY(const std::vector<double> others, collect());
