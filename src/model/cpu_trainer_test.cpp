@@ -272,7 +272,7 @@ ModelDescription toy_description() {
   return description;
 }
 
-TEST(CpuTrainerLearning, TwoHundredStepsLearnAToyText) {
+TEST(CpuTrainerSlow, TwoHundredStepsLearnAToyText) {
   ThreadTeam team(2);
   const Parameters parameters = initial_parameters(team, toy_description(), 1);
   auto trainer = trainer_of(team, parameters);
@@ -280,14 +280,14 @@ TEST(CpuTrainerLearning, TwoHundredStepsLearnAToyText) {
   EXPECT_LT(loss, 0.05);  // at first: log 64 = 4.16
 }
 
-TEST(CpuTrainerLearning, EightBitMomentsLearnAsWell) {
+TEST(CpuTrainerSlow, EightBitMomentsLearnAsWell) {
   ThreadTeam team(2);
   const Parameters parameters = initial_parameters(team, toy_description(), 1);
   auto trainer = trainer_of(team, parameters, {}, {}, {.eight_bit = true});
   EXPECT_LT(overfit(*trainer, toy_text(), 200, 5e-3), 0.1);
 }
 
-TEST(CpuTrainerLearning, AdaptersLearnOnAFrozenBase) {
+TEST(CpuTrainerSlow, AdaptersLearnOnAFrozenBase) {
   ThreadTeam team(2);
   const ModelDescription description = toy_description();
   const Parameters parameters = lively_parameters(team, description, 1);
