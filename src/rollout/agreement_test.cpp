@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "arithmetic/attention.h"
 #include "base/random.h"
 #include "model/cpu_trainer.h"
 #include "model/presets.h"
@@ -117,8 +118,8 @@ Compared compare(Trainer& trainer, const std::vector<GenerationRequest>& request
   return compared;
 }
 
-struct Setup {
-  explicit Setup(Architecture architecture)
+struct TestModel {
+  explicit TestModel(Architecture architecture)
       : model(small_description(architecture)),
         parameters(random_parameters(team, model)),
         adapters(random_adapters(model)) {}
@@ -148,7 +149,7 @@ struct Setup {
 
 void expect_log_probs_of_training(Architecture architecture, std::int64_t count, std::int64_t longest,
                                   std::int64_t max_tokens) {
-  Setup setup(architecture);
+  TestModel setup(architecture);
   const auto decoder = setup.decoder(4000);
   const auto trainer = setup.trainer();
   Rollout rollout(*decoder);
@@ -187,7 +188,7 @@ void expect_same(const std::vector<GenerationResult>& a, const std::vector<Gener
 
 // The same requests alone, together, with hardly any memory, and with prompts in chunks of every kind.
 void expect_same_however_scheduled(std::int64_t count, std::int64_t longest, std::int64_t max_tokens) {
-  Setup setup(Architecture::llama);
+  TestModel setup(Architecture::llama);
   const auto requests = random_requests(setup.model, count, longest, max_tokens, 5);
   const auto ample = setup.decoder(4000);
   Rollout together(*ample, nullptr, {512, 256});
@@ -225,7 +226,7 @@ TEST(Agreement, AnswersDoNotDependOnScheduling) { expect_same_however_scheduled(
 TEST(AgreementSlow, AnswersDoNotDependOnScheduling) { expect_same_however_scheduled(64, 300, 40); }
 
 TEST(Agreement, NewWeightsAreUsedAndCounted) {
-  Setup setup(Architecture::llama);
+  TestModel setup(Architecture::llama);
   const auto decoder = setup.decoder(100);
   Rollout rollout(*decoder);
   const auto requests = random_requests(setup.model, 4, 30, 8, 6);
@@ -249,7 +250,7 @@ TEST(Agreement, NewWeightsAreUsedAndCounted) {
 }
 
 TEST(Agreement, RefusesWhatTheModelLacks) {
-  Setup setup(Architecture::llama);
+  TestModel setup(Architecture::llama);
   const auto decoder = setup.decoder(100);
   Rollout rollout(*decoder);
   GenerationRequest request;
