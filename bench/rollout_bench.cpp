@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 #include "arithmetic/linear.h"
@@ -23,6 +24,12 @@ using namespace kw;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double cpu_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 template <class Body>
 double best_seconds(int rounds, const Body& body) {
@@ -94,6 +101,7 @@ void bench(ThreadTeam& team, const std::string& name, CpuDecoder& decoder, const
   const double prompt_s = seconds_since(start);
   const std::int64_t before = rollout.statistics().sampled_tokens;
   const auto decode_start = Clock::now();
+  const double cpu_start = cpu_seconds();
   std::int64_t steps = 0;
   double best_step = 1e9;  // steps are short, so the best one is nearly undisturbed by whatever else runs
   for (; !rollout.idle(); ++steps) {
@@ -104,6 +112,7 @@ void bench(ThreadTeam& team, const std::string& name, CpuDecoder& decoder, const
     best_step = std::min(best_step, seconds_since(step_start) * static_cast<double>(run.batch) / made);
   }
   const double decode_s = seconds_since(decode_start);
+  const double cpu_s = cpu_seconds() - cpu_start;
   const auto decoded = static_cast<double>(rollout.statistics().sampled_tokens - before);
 
   // What a step of the whole batch needs at least. Weights are read once, keys and values of every sequence.
@@ -116,10 +125,10 @@ void bench(ThreadTeam& team, const std::string& name, CpuDecoder& decoder, const
   const double flops =
       batch * (2 * products + 4 * context * static_cast<double>(model.layers * model.heads * model.head_dim));
   const double memory_s = bytes / machine.bytes_per_s, compute_s = flops / machine.flops;
-  fmt::print("{:<14} {:>5} {:>6} {:>9.0f} {:>9.0f} {:>9.0f} {:>8.2f} {:>8.2f} {:>8.2f} {:>6.0f} %\n", name, run.batch,
-             team.size(), static_cast<double>(run.batch * run.prompt) / prompt_s, decoded / decode_s, batch / best_step,
-             decode_s / static_cast<double>(steps) * 1e3, memory_s * 1e3, compute_s * 1e3,
-             100 * std::max(memory_s, compute_s) / (decode_s / static_cast<double>(steps)));
+  fmt::print("{:<14} {:>5} {:>6} {:>9.0f} {:>9.0f} {:>9.0f} {:>9.0f} {:>8.2f} {:>8.2f} {:>8.2f} {:>6.0f} %\n", name,
+             run.batch, team.size(), static_cast<double>(run.batch * run.prompt) / prompt_s, decoded / decode_s,
+             decoded / cpu_s, batch / best_step, decode_s / static_cast<double>(steps) * 1e3, memory_s * 1e3,
+             compute_s * 1e3, 100 * std::max(memory_s, compute_s) / (decode_s / static_cast<double>(steps)));
   std::fflush(stdout);
 }
 
@@ -163,8 +172,8 @@ int main(int argc, char** argv) {
              machine.flops * 1e-9);
   if (model_path.empty()) bench_sampler();
   fmt::print("prompts of {} tokens, answers of {}\n", run.prompt, run.tokens);
-  fmt::print("{:<14} {:>5} {:>6} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8}\n", "model", "batch", "thread", "prompt/s",
-             "tok/s", "best", "step ms", "memory", "flops", "of roof");
+  fmt::print("{:<14} {:>5} {:>6} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8}\n", "model", "batch", "thread",
+             "prompt/s", "tok/s", "/core s", "best", "step ms", "memory", "flops", "of roof");
   const std::vector<std::int64_t> batches =
       only_batch > 0 ? std::vector<std::int64_t>{only_batch} : std::vector<std::int64_t>{1, 16, 64};
   const auto run_all = [&](const std::string& name, CpuDecoder& decoder) {
