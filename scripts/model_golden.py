@@ -36,7 +36,6 @@ def randomise(model, seed):
                 parameter.copy_(0.3 * noise)
             else:
                 parameter.copy_(noise * (1.0 if "embed" in name or "lm_head" in name else 1.2 / parameter.shape[1] ** 0.5))
-            # tied tensors appear once
 
 
 def packed_batch(vocabulary, seed):
@@ -95,7 +94,8 @@ def write(folder, model, dtype, seed, shard_size, gradients, lora):
     model = model.to(dtype)
     shutil.rmtree(folder, ignore_errors=True)
     model.save_pretrained(folder, max_shard_size=shard_size)
-    model = model.float().eval()  # values of the file, arithmetic in float32
+    # Values of the file, arithmetic in float32. (Not model.float(): .to(bfloat16) has rounded the rotary frequencies too.)
+    model = model.__class__.from_pretrained(folder, dtype=torch.float32).eval()
     vocabulary = model.config.vocab_size
     generator = torch.Generator().manual_seed(seed + 1)
     prompt = torch.randint(0, vocabulary, (24,), generator=generator, dtype=torch.int32)
