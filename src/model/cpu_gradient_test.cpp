@@ -11,7 +11,8 @@ namespace kw {
 namespace {
 
 reference::Model reference_of(const Parameters& parameters, const std::vector<Adapter>& adapters = {}) {
-  reference::Model model{parameters.description, reference::doubles(parameters.values), adapters, {}, {}, 0};
+  reference::Model model{
+      parameters.description, parameters.layout, reference::doubles(parameters.values), adapters, {}, {}, 0};
   for (const Adapter& adapter : adapters) model.adapter_values.push_back(reference::doubles(adapter.values));
   return model;
 }
