@@ -49,6 +49,14 @@ double Rollout::seconds_of(const Group& group) const {
 Result<RequestId> Rollout::submit(GenerationRequest request) {
   const auto prompt = static_cast<std::int64_t>(request.prompt.size());
   if (prompt == 0) return Error{"the prompt has no tokens", "", {}};
+  for (const std::int32_t token : request.prompt) {
+    if (token < 0 || token >= decoder_.vocabulary()) {
+      return Error{fmt::format("{} is no token of this model", token), "", {}};
+    }
+  }
+  if (request.adapter < -1 || request.adapter >= decoder_.adapters()) {
+    return Error{fmt::format("there is no adapter {}", request.adapter), "", {}};
+  }
   if (request.samples < 1) return Error{"a request needs at least one sample", "", {}};
   if (request.max_tokens < 1) return Error{"max_tokens must be at least 1", "", {}};
   if (prompt >= room()) {
