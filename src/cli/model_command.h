@@ -23,6 +23,7 @@ void add_model_fetch_command(CLI::App& model, Context& context);     // fetch
 void add_model_convert_commands(CLI::App& model, Context& context);  // convert, quantize
 void add_model_init_command(CLI::App& model, Context& context);      // init
 void add_model_chat_command(CLI::App& model, Context& context);      // chat
+void add_model_generate_command(CLI::App& model, Context& context);  // generate
 void add_model_parity_commands(CLI::App& model, Context& context);   // logits, gradients
 
 }  // namespace kw::cli

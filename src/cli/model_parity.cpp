@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <iostream>
 
 #include "cli/model_command.h"
 #include "cli/model_load.h"
-#include "cli/model_source.h"
+#include "cli/token_list.h"
 #include "model/cpu_trainer.h"
 #include "model/gradient_file.h"
 #include "model/sequence_logits.h"
@@ -24,28 +23,8 @@ struct LogitsArguments {
   bool quantised = false;
 };
 
-// "1,2,3"; "1,2;3" are two sequences.
-Result<std::vector<std::vector<std::int32_t>>> parse_tokens(const std::string& text) {
-  std::vector<std::vector<std::int32_t>> sequences(1);
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (true) {
-    std::int32_t token = 0;
-    const auto [next, problem] = std::from_chars(at, end, token);
-    if (problem != std::errc() || token < 0) {
-      return Error{
-          "--tokens is not a list of token ids", "as in --tokens 1,2,3; a semicolon begins another sequence", {}};
-    }
-    sequences.back().push_back(token);
-    if (next == end) return sequences;
-    if (*next != ',' && *next != ';') return Error{"--tokens has a '" + std::string(1, *next) + "' in it", "", {}};
-    if (*next == ';') sequences.emplace_back();
-    at = next + 1;
-  }
-}
-
 Result<void> write_logits(const LogitsArguments& arguments) {
-  KW_TRY(const auto sequences, parse_tokens(arguments.tokens));
+  KW_TRY(const auto sequences, parse_token_list(arguments.tokens));
   KW_TRY(const ModelFiles files, open_model(arguments.model));
   KW_TRY(const std::vector<Adapter> adapters, load_adapters(arguments.adapter, files.description()));
   ThreadTeam team;
