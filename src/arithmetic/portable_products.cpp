@@ -110,7 +110,11 @@ void attend_gradient(const AttentionGradientPart& part) {
       const float* q = s.q + i * s.q_stride + head * dim;
       const float* dout = s.dout + i * s.out_stride + head * dim;
       float* dq = s.dq + i * s.q_stride + head * dim;
-      const float along = dot(dout, s.out + i * s.out_stride + head * dim, dim);
+      float lanes[16] = {};
+      for (std::int64_t d = 0; d < dim; ++d) {
+        lanes[d % 16] = std::fma(dout[d], s.out[i * s.out_stride + head * dim + d], lanes[d % 16]);
+      }
+      const float along = sum_of_lanes(lanes);
       const float log_sum = s.log_sum[i * shape.heads + head];
       std::fill_n(dq, dim, 0.0f);
       for (std::int64_t j = 0; j <= i; ++j) {

@@ -31,4 +31,33 @@ inline __attribute__((always_inline)) void multiply(Tile<rows, vectors>& tile, c
   }
 }
 
+// A tile of one block of the depth. Its sums come from `sums` unless the block is the first, and go there unless it is
+// the last, which completes C.
+struct TileCall {
+  const float* a = nullptr;
+  std::int64_t a_row = 0, a_depth = 0;  // one of them is 1
+  const float* b = nullptr;
+  std::int64_t b_depth = 0, depth = 0;
+  float* sums = nullptr;
+  std::int64_t sums_row = 0;
+  float* c = nullptr;
+  std::int64_t c_row = 0, columns = 0;
+  const float* bias = nullptr;
+  bool add = false, first = false, last = false;
+};
+void run_tile(std::int64_t rows, std::int64_t vectors, const TileCall& call);
+
+// C (rows, columns) = A * B, or the chains in C go on with it. columns is a multiple of 16.
+struct ChainProduct {
+  const float* a = nullptr;
+  std::int64_t a_row = 0, a_depth = 0;  // one of them is 1
+  const float* b = nullptr;
+  std::int64_t b_depth = 0;
+  float* c = nullptr;
+  std::int64_t c_row = 0;
+  std::int64_t rows = 0, depth = 0, columns = 0;
+  bool from_zero = false;
+};
+void chain_product(const ChainProduct& product);
+
 }  // namespace kw::KW_UNIT
