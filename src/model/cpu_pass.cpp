@@ -47,6 +47,10 @@ void CpuBlocks::prepare(const BatchPlan& plan) {
   float* keys = page_keys_.reserve(static_cast<std::int64_t>(pages) * page_floats);
   float* values = page_values_.reserve(static_cast<std::int64_t>(pages) * page_floats);
   pages_.clear();
+  page_sequence_.clear();
+  for (std::size_t s = 0; s + 1 < first_page_.size(); ++s) {
+    page_sequence_.insert(page_sequence_.end(), first_page_[s + 1] - first_page_[s], static_cast<std::int32_t>(s));
+  }
   for (std::size_t i = 0; i < pages; ++i) {
     const auto at = static_cast<std::int64_t>(i) * page_floats;
     pages_.push_back({keys + at, values + at});
@@ -61,12 +65,14 @@ void CpuBlocks::prepare(const BatchPlan& plan) {
 
 void CpuBlocks::write_pages(const BatchPlan& plan, const float* qkv) {
   const std::int64_t stride = query_ + 2 * key_;
-  team_.run(plan.sequences(), [&](std::int64_t sequence) {
-    const auto s = static_cast<std::size_t>(sequence);
-    const float* row = qkv + plan.starts[s] * stride;
-    for (std::int64_t i = 0; i < plan.starts[s + 1] - plan.starts[s]; ++i, row += stride) {
-      write_token(shape_, pages_[first_page_[s] + static_cast<std::size_t>(i / page_tokens)], i % page_tokens,
-                  row + query_, row + query_ + key_);
+  team_.run(static_cast<std::int64_t>(pages_.size()), [&](std::int64_t page) {
+    const auto p = static_cast<std::size_t>(page);
+    const auto s = static_cast<std::size_t>(page_sequence_[p]);
+    const std::int64_t first = plan.starts[s] + static_cast<std::int64_t>(p - first_page_[s]) * page_tokens;
+    const std::int64_t end = std::min(first + page_tokens, plan.starts[s + 1]);
+    for (std::int64_t row = first; row < end; ++row) {
+      const float* key = qkv + row * stride + query_;
+      write_token(shape_, pages_[p], row - first, key, key + key_);
     }
   });
 }

@@ -78,7 +78,8 @@ class CpuBlocks {
   // Pages of one layer at a time.
   FloatBuffer page_keys_, page_values_;
   std::vector<KvPage> pages_;
-  std::vector<std::size_t> first_page_;  // of each sequence, and the end
+  std::vector<std::size_t> first_page_;      // of each sequence, and the end
+  std::vector<std::int32_t> page_sequence_;  // whose page it is
   std::vector<AttentionRows> attention_rows_;
   std::vector<AttentionGradient> attention_gradients_;
 
