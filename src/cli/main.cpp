@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
       "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
       "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
+      "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
   std::string log_level = "warn", log_format = "human";
@@ -47,6 +48,7 @@ int run(int argc, char** argv) {
   add_judge_command(app, context);
   add_compile_command(app, context);
   add_calibrate_command(app, context);
+  add_model_command(app, context);
 
   kw::install_interrupt_handling();
   try {
