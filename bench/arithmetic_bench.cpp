@@ -231,7 +231,7 @@ void smollm2(Bench& bench) {
   fmt::print("\nSmolLM2-135M, all products of a step, {:.0f} MB of Q4_1 and Q8_0\n\n",
              static_cast<double>(bytes) / 1e6);
   fmt::print("| rows | step | tokens/s | GFLOP/s | of peak | weights |\n|---|---|---|---|---|---|\n");
-  for (const std::int64_t rows : {1, 2, 4, 8, 16, 32, 64}) {
+  for (const std::int64_t rows : {1, 2, 4, 6, 8, 12, 16, 32, 64}) {
     const auto x = numbers(rows * hidden), h = numbers(rows * inner);
     std::vector<float> y(rows * inner), z(rows * inner), logits(rows * vocabulary);
     const auto step = [&] {

@@ -12,7 +12,7 @@ namespace kw::KW_UNIT {
 
 namespace {
 
-constexpr int most_rows = 4;
+constexpr int most_rows = 16;  // in passes of up to six, which find the strip in the cache
 
 // Columns of one panel: panel_lanes wide, of which those from `lane` on are wanted.
 struct Strip {
@@ -121,9 +121,18 @@ void run_strips(const ProductPart& part) {
 
 template <BlockFormat format>
 void run_rows(const ProductPart& part) {
-  static constexpr std::array<void (*)(const ProductPart&), most_rows> by_rows{
-      run_strips<format, 1>, run_strips<format, 2>, run_strips<format, 3>, run_strips<format, 4>};
-  by_rows[part.rows - 1](part);
+  static constexpr std::array<void (*)(const ProductPart&), tile_rows> by_rows{
+      run_strips<format, 1>, run_strips<format, 2>, run_strips<format, 3>,
+      run_strips<format, 4>, run_strips<format, 5>, run_strips<format, 6>};
+  const std::int64_t passes = (part.rows + tile_rows - 1) / tile_rows;
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    const std::int64_t row = part.rows * pass / passes;
+    ProductPart some = part;
+    some.rows = part.rows * (pass + 1) / passes - row;
+    some.a += row * part.a_row;
+    some.c += row * part.c_row;
+    by_rows[some.rows - 1](some);
+  }
 }
 
 }  // namespace
