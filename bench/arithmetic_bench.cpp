@@ -60,7 +60,7 @@ double time_of(const Options& options, const std::function<void()>& what) {
     const double seconds = seconds_now(options) - start;
     total += seconds;
     best = std::min(best, seconds / static_cast<double>(calls));
-    if (seconds < options.seconds / 20) calls *= 2;
+    if (seconds < 1e-4) calls *= 2;
   }
   return best;
 }
