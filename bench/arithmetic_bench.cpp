@@ -342,6 +342,8 @@ void rows_and_optimizer(Bench& bench) {
   std::vector<float> m(parameters), v(parameters);
   bench.memory_line("adamw 3 M parameters", parameters, 28.0 * parameters,
                     [&] { adamw(bench.team, {.learning_rate = 1e-3f}, p, g, m, v); });
+  bench.memory_line("packing 4096 x 576 floats, one thread", 4096 * 576, 8 * 4096 * 576,
+                    [&] { (void)PackedWeight::from_floats(std::span(p).first(4096 * 576), 4096, 576); });
   bench.memory_line("an empty run of the team", 1, 0, [&] { bench.team.run(bench.team.size(), [](std::int64_t) {}); });
 }
 
