@@ -1,9 +1,11 @@
 // How fast the model's arithmetic on the CPU is, in one run on one machine: products as a share of what the cores reach
 // in a loop of fused multiply-adds that touches no memory, everything else in elements or bytes a second.
-//   build/src/arithmetic/arithmetic_bench [--threads N] [--seconds N] [--only TEXT]
+//   build/src/arithmetic/arithmetic_bench [--threads N] [--seconds N] [--only TEXT] [--pin 1]
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +13,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "arithmetic/attention.h"
@@ -32,6 +35,7 @@ struct Options {
   int threads = 0;
   double seconds = 0.15;  // of each line, at least
   std::string only;
+  bool pin = false;
 };
 
 std::vector<float> numbers(std::int64_t count, unsigned seed = 1) {
@@ -60,7 +64,7 @@ double time_of(const Options& options, const std::function<void()>& what) {
     const double seconds = seconds_now(options) - start;
     total += seconds;
     best = std::min(best, seconds / static_cast<double>(calls));
-    if (seconds < options.seconds / 20) calls *= 2;
+    if (seconds < 1e-4) calls *= 2;
   }
   return best;
 }
@@ -118,6 +122,18 @@ double peak(const Options& options, ThreadTeam& team) {
 #endif
 }
 
+// Each thread of the team on a core of its own: on a busy machine two of them may else share one for a long time.
+void pin(ThreadTeam& team) {
+  std::atomic<int> arrived{0};
+  team.run(team.size(), [&](std::int64_t) {
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET(arrived.fetch_add(1), &core);
+    ::sched_setaffinity(0, sizeof core, &core);
+    while (arrived.load() < team.size()) std::this_thread::yield();  // so that no thread takes two parts
+  });
+}
+
 struct Bench {
   Options options;
   ThreadTeam team;
@@ -143,6 +159,46 @@ struct Bench {
     std::fflush(stdout);
   }
 };
+
+std::vector<std::byte> random_blocks(BlockFormat format, std::int64_t elements) {
+  const BlockLayout layout = block_layout(format);
+  std::vector<std::byte> blocks(elements / layout.elements * layout.bytes);
+  std::mt19937 random(3);
+  for (std::byte& byte : blocks) byte = static_cast<std::byte>(random() & 255);
+  for (std::size_t at = 0; at < blocks.size(); at += layout.bytes) {
+    const std::uint16_t half = f16_of_float(0.01f);
+    std::memcpy(blocks.data() + at, &half, 2);
+    if (format == BlockFormat::q4_1) std::memcpy(blocks.data() + at + 2, &half, 2);
+  }
+  return blocks;
+}
+
+// One weight again and again: it stays in the cache, so this is the cost of expanding it.
+void quantised(Bench& bench) {
+  constexpr std::int64_t in = 512, out = 1536;
+  constexpr std::pair<BlockFormat, const char*> formats[] = {{BlockFormat::f16, "f16"},   {BlockFormat::bf16, "bf16"},
+                                                             {BlockFormat::q8_0, "q8_0"}, {BlockFormat::q4_0, "q4_0"},
+                                                             {BlockFormat::q4_1, "q4_1"}, {BlockFormat::q4_k, "q4_k"},
+                                                             {BlockFormat::q6_k, "q6_k"}};
+  for (const auto& [format, name] : formats) {
+    const PackedWeight packed = PackedWeight::from_blocks(format, random_blocks(format, out * in), out, in);
+    {
+      constexpr std::int64_t rows = 2048;
+      const auto dy = numbers(rows * out);
+      std::vector<float> dx(rows * in);
+      bench.product_line(fmt::format("{} rows, {} -> {}, {}, input gradient", rows, in, out, name),
+                         static_cast<double>(rows * in * out),
+                         [&] { linear_input_gradient(bench.team, rows, dy.data(), packed, dx.data(), false); });
+    }
+    for (const std::int64_t rows : {1, 4, 16, 2048}) {
+      const auto x = numbers(rows * in);
+      std::vector<float> y(rows * out);
+      bench.product_line(fmt::format("{} rows, {} -> {}, {}", rows, in, out, name),
+                         static_cast<double>(rows * in * out),
+                         [&] { linear(bench.team, {x.data(), in, y.data(), out, rows}, packed, nullptr); });
+    }
+  }
+}
 
 void products(Bench& bench) {
   struct Shape {
@@ -172,19 +228,6 @@ void products(Bench& bench) {
   }
 }
 
-std::vector<std::byte> random_blocks(BlockFormat format, std::int64_t elements) {
-  const BlockLayout layout = block_layout(format);
-  std::vector<std::byte> blocks(elements / layout.elements * layout.bytes);
-  std::mt19937 random(3);
-  for (std::byte& byte : blocks) byte = static_cast<std::byte>(random() & 255);
-  for (std::size_t at = 0; at < blocks.size(); at += layout.bytes) {
-    const std::uint16_t half = f16_of_float(0.01f);
-    std::memcpy(blocks.data() + at, &half, 2);
-    if (format == BlockFormat::q4_1) std::memcpy(blocks.data() + at + 2, &half, 2);
-  }
-  return blocks;
-}
-
 // All products of SmolLM2-135M for a step of decoding, as its GGUF file has them: Q4_1, and Q8_0 for the vocabulary.
 void smollm2(Bench& bench) {
   if (!bench.wanted("SmolLM2")) return;
@@ -212,7 +255,7 @@ void smollm2(Bench& bench) {
   fmt::print("\nSmolLM2-135M, all products of a step, {:.0f} MB of Q4_1 and Q8_0\n\n",
              static_cast<double>(bytes) / 1e6);
   fmt::print("| rows | step | tokens/s | GFLOP/s | of peak | weights |\n|---|---|---|---|---|---|\n");
-  for (const std::int64_t rows : {1, 2, 4, 8, 16, 32, 64}) {
+  for (const std::int64_t rows : {1, 2, 4, 6, 8, 12, 16, 32, 64}) {
     const auto x = numbers(rows * hidden), h = numbers(rows * inner);
     std::vector<float> y(rows * inner), z(rows * inner), logits(rows * vocabulary);
     const auto step = [&] {
@@ -315,6 +358,8 @@ void rows_and_optimizer(Bench& bench) {
   std::vector<float> m(parameters), v(parameters);
   bench.memory_line("adamw 3 M parameters", parameters, 28.0 * parameters,
                     [&] { adamw(bench.team, {.learning_rate = 1e-3f}, p, g, m, v); });
+  bench.memory_line("packing 4096 x 576 floats, one thread", 4096 * 576, 8 * 4096 * 576,
+                    [&] { (void)PackedWeight::from_floats(std::span(p).first(4096 * 576), 4096, 576); });
   bench.memory_line("an empty run of the team", 1, 0, [&] { bench.team.run(bench.team.size(), [](std::int64_t) {}); });
 }
 
@@ -326,13 +371,16 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--threads") == 0) options.threads = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--seconds") == 0) options.seconds = std::atof(argv[i + 1]);
     if (std::strcmp(argv[i], "--only") == 0) options.only = argv[i + 1];
+    if (std::strcmp(argv[i], "--pin") == 0) options.pin = std::atoi(argv[i + 1]) != 0;
   }
   Bench bench(options);
+  if (options.pin) pin(bench.team);
   bench.peak_gflops = peak(options, bench.team);
   fmt::print("{} threads, {}; registers alone: {:.0f} GFLOP/s\n\n", bench.team.size(), kernels().name,
              bench.peak_gflops);
   fmt::print("| product | time | GFLOP/s | of peak |\n|---|---|---|---|\n");
   products(bench);
+  quantised(bench);
   attention(bench);
   smollm2(bench);
   rows_and_optimizer(bench);

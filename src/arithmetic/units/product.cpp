@@ -3,13 +3,15 @@
 
 #include "arithmetic/packed_layout.h"
 #include "arithmetic/units/columns.h"
+#include "arithmetic/units/few_rows.h"
 #include "arithmetic/units/kernels_of_unit.h"
 #include "arithmetic/units/tile.h"
 
 namespace kw::KW_UNIT {
 namespace {
 
-constexpr std::int64_t depth_block = 96;  // whole units; 64 columns of it fit the first cache
+constexpr std::int64_t few_rows_depth_block = 64;  // 64 columns of it fit the first cache: expanded, used and gone
+constexpr std::int64_t depth_block = 256;  // whole units; 64 columns of it and the rows of A stay in the second cache
 
 struct Scratch {
   std::vector<float> columns, sums;
@@ -23,13 +25,16 @@ struct Scratch {
 }  // namespace
 
 void product(const ProductPart& part) {
+  if (product_of_few_rows(part)) return;
   thread_local Scratch scratch;
   const std::int64_t width = lanes_up(part.columns);
   const bool lie_ready = part.b.kind == ProductColumns::Kind::packed && part.b.format == BlockFormat::f32;
   const std::int64_t row_tiles = (part.rows + tile_rows - 1) / tile_rows;
   // Floats that are read once need no blocks.
-  const std::int64_t block = lie_ready && row_tiles == 1 ? part.depth : std::min(part.depth, depth_block);
-  float* buffer = lie_ready ? nullptr : scratch.room(scratch.columns, block * width);
+  const std::int64_t best =
+      lie_ready ? (row_tiles == 1 ? part.depth : depth_block) : (row_tiles <= 4 ? few_rows_depth_block : depth_block);
+  const std::int64_t block = std::min(part.depth, best);
+  float* buffer = lie_ready ? nullptr : scratch.room(scratch.columns, (block + lanes) * width);
   float* sums = block < part.depth ? scratch.room(scratch.sums, part.rows * width) : nullptr;
 
   std::int64_t k = 0;
@@ -38,8 +43,8 @@ void product(const ProductPart& part) {
     const ColumnBlock b = fetch_columns(part.b, part.depth, k, depth, part.first_column, width, buffer);
     for (std::int64_t i = 0; i < row_tiles; ++i) {
       const std::int64_t row = part.rows * i / row_tiles, rows = part.rows * (i + 1) / row_tiles - row;
-      for (std::int64_t j = 0; j < width; j += lanes * tile_vectors) {
-        const std::int64_t vectors = std::min<std::int64_t>(tile_vectors, (width - j) / lanes);
+      for (std::int64_t j = 0; j < width;) {
+        const std::int64_t vectors = std::min(vectors_beside(rows), (width - j) / lanes);
         run_tile(rows, vectors,
                  {.a = part.a + row * part.a_row + k * part.a_depth,
                   .a_row = part.a_row,
@@ -56,6 +61,7 @@ void product(const ProductPart& part) {
                   .add = part.add,
                   .first = k == 0,
                   .last = k + depth == part.depth});
+        j += vectors * lanes;
       }
     }
     k += depth;
