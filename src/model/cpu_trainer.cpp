@@ -227,7 +227,7 @@ std::vector<TrainablePart*> CpuTrainer::all_parts() {
 }
 
 void CpuTrainer::clear_gradients() {
-  for (TrainablePart* part : all_parts()) part->clear_gradient();
+  for (TrainablePart* part : all_parts()) part->clear_gradient(team_);
 }
 
 Result<StepReport> CpuTrainer::step(double learning_rate) {
