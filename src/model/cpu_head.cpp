@@ -76,7 +76,6 @@ void CpuHead::gradient(CpuPass& pass, const ScoreGradients& from, float* d_strea
   float* d_norm = d_norm_.reserve(count * hidden_);
   // When nothing below the head learns, only the value head needs anything.
   if (d_stream != nullptr) {
-    const float* weight = base_.output_rows(team_);
     for (std::int64_t begin = 0; begin < count;) {
       const bool is_kept = begin < pass.kept_logits;
       const std::int64_t end = std::min(begin + chunk_, is_kept ? pass.kept_logits : count);
@@ -90,7 +89,7 @@ void CpuHead::gradient(CpuPass& pass, const ScoreGradients& from, float* d_strea
                              plan.scored_tokens[at], pass.scores[at], from.log_prob[place],
                              from.entropy.empty() ? 0.0f : from.entropy[place]);
       });
-      linear_input_gradient(team_, end - begin, logits, weight, vocabulary_, hidden_, d_norm + begin * hidden_, false);
+      base_.output_gradient(team_, end - begin, logits, d_norm + begin * hidden_);
       if (base_gradient != nullptr) {
         linear_weight_gradient(team_, end - begin, logits, norm + begin * hidden_, vocabulary_, hidden_,
                                base_gradient + base_.layout().output, nullptr);

@@ -44,9 +44,7 @@ void CpuBlocks::project_gradient(const Rows& rows, std::int64_t layer, Projectio
   for (int p = begin; p < begin + count; ++p) {
     out += projection_shape(base_.description(), static_cast<Projection>(p)).out;
   }
-  if (dx != nullptr) {
-    linear_input_gradient(team_, rows.count, dy, base_.rows_of(team_, layer, first, count), out, in, dx, add);
-  }
+  if (dx != nullptr) base_.project_gradient(team_, layer, first, count, rows.count, dy, dx, add);
   if (gradients.base != nullptr) {
     linear_weight_gradient(team_, rows.count, dy, x, out, in, gradients.base + places.weight[begin],
                            places.bias[begin] < 0 ? nullptr : gradients.base + places.bias[begin]);
