@@ -110,29 +110,39 @@ void BaseWeights::project_output(ThreadTeam& team, const LinearRows& rows) const
   }
 }
 
-const float* BaseWeights::rows_of(ThreadTeam& team, std::int64_t layer, Projection first, int count) {
+void BaseWeights::project_gradient(ThreadTeam& team, std::int64_t layer, Projection first, int count, std::int64_t rows,
+                                   const float* dy, float* dx, bool add) {
   const LayerLayout& places = layout_.layers[static_cast<std::size_t>(layer)];
   const int begin = static_cast<int>(first);
-  if (is_flat()) return values_.data() + places.weight[begin];
-  std::int64_t floats = 0;
-  for (int p = begin; p < begin + count; ++p) {
-    const ProjectionShape shape = projection_shape(description_, static_cast<Projection>(p));
-    floats += shape.out * shape.in;
+  if (!is_flat() && count == 1) {
+    linear_input_gradient(team, rows, dy, packed_.at(places.weight[begin]), dx, add);
+    return;
   }
-  float* next = expanded_.reserve(floats);
-  for (int p = begin; p < begin + count; ++p) {
-    const PackedWeight& weight = packed_.at(places.weight[p]);
-    expand(team, weight, next);
-    next += weight.out() * weight.in();
+  const std::int64_t in = projection_shape(description_, first).in;
+  std::int64_t out = 0;
+  for (int p = begin; p < begin + count; ++p) out += projection_shape(description_, static_cast<Projection>(p)).out;
+  const float* weight = nullptr;
+  if (is_flat()) {
+    weight = values_.data() + places.weight[begin];
+  } else {  // one chain over all outputs, as from flat weights: the sum is the same to the last bit
+    float* next = expanded_.reserve(out * in);
+    weight = next;
+    for (int p = begin; p < begin + count; ++p) {
+      const PackedWeight& packed = packed_.at(places.weight[p]);
+      expand(team, packed, next);
+      next += packed.out() * in;
+    }
   }
-  return expanded_.data();
+  linear_input_gradient(team, rows, dy, weight, out, in, dx, add);
 }
 
-const float* BaseWeights::output_rows(ThreadTeam& team) {
-  if (is_flat()) return values_.data() + layout_.output;
-  const PackedWeight& weight = packed_.at(layout_.output);
-  expand(team, weight, expanded_.reserve(weight.out() * weight.in()));
-  return expanded_.data();
+void BaseWeights::output_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, float* dx) const {
+  if (is_flat()) {
+    linear_input_gradient(team, rows, dy, values_.data() + layout_.output, description_.vocabulary, description_.hidden,
+                          dx, false);
+  } else {
+    linear_input_gradient(team, rows, dy, packed_.at(layout_.output), dx, false);
+  }
 }
 
 }  // namespace kw

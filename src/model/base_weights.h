@@ -1,7 +1,6 @@
 #pragma once
 // The weights of the base model as the CPU trainer reads them. Either all floats in one flat buffer, which an optimizer
-// can move; or frozen and packed as the file has them (quantised blocks stay quantised), expanded one matrix at a time
-// where a gradient needs rows of floats.
+// can move; or frozen and packed as the file has them: quantised blocks stay quantised.
 
 #include <cstdint>
 #include <map>
@@ -35,10 +34,10 @@ class BaseWeights {
   void project(ThreadTeam& team, std::int64_t layer, Projection first, int count, const LinearRows& rows) const;
   void project_output(ThreadTeam& team, const LinearRows& rows) const;
 
-  // For gradients: `count` projections' weights (out, in) one below the other. Valid until the next call.
-  const float* rows_of(ThreadTeam& team, std::int64_t layer, Projection first, int count);
-  // The output weight (vocabulary, hidden).
-  const float* output_rows(ThreadTeam& team);
+  // Gradients of what those read. dy (rows, all outs), dx (rows, in), written or added to.
+  void project_gradient(ThreadTeam& team, std::int64_t layer, Projection first, int count, std::int64_t rows,
+                        const float* dy, float* dx, bool add);
+  void output_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, float* dx) const;
 
  private:
   explicit BaseWeights(const ModelDescription& description) : description_(description), layout_(description) {}
@@ -48,7 +47,7 @@ class BaseWeights {
   std::vector<float> values_;                           // flat
   std::map<std::int64_t, PackedWeight> packed_;         // by offset in the layout
   std::map<std::int64_t, std::vector<float>> vectors_;  // by offset in the layout, beside packed_
-  FloatBuffer expanded_;
+  FloatBuffer expanded_;                                // q, k and v of one layer, as floats
 };
 
 }  // namespace kw

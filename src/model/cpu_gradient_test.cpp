@@ -91,6 +91,12 @@ TEST(CpuGradient, LogitsComputedAgain) {
   check_base(description, {.logits_chunk = 7, .kept_logits_bytes = 37 * 4 * 10}, 3);
 }
 
+TEST(CpuGradient, OneLayer) {
+  ModelDescription description = small_description();
+  description.layers = 1;
+  check_base(description, {.recompute = true}, 4);
+}
+
 TEST(CpuGradient, Adapters) {
   ThreadTeam team(2);
   const ModelDescription description = small_description();
