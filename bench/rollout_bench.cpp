@@ -42,42 +42,45 @@ double best_seconds(int rounds, const Body& body) {
   return best;
 }
 
-struct Machine {
-  double bytes_per_s = 0;  // reading memory that no cache holds
-  double flops = 0;        // of a large product
-};
-
-Machine measure_machine(ThreadTeam& team) {
-  Machine machine;
-  std::vector<std::uint64_t> memory(std::size_t{16} << 20, 3);  // 128 MiB
-  std::vector<std::uint64_t> sums(64);
-  const std::size_t part_words = memory.size() / 64;
-  const double read = best_seconds(5, [&] {
-    team.run(64, [&](std::int64_t part) {
-      const std::uint64_t* from = memory.data() + static_cast<std::size_t>(part) * part_words;
-      std::uint64_t lanes[16] = {};
-      for (std::size_t i = 0; i < part_words; i += 16) {
-        for (std::size_t l = 0; l < 16; ++l) lanes[l] += from[i + l];
-      }
-      for (const std::uint64_t lane : lanes) sums[static_cast<std::size_t>(part)] += lane;
-    });
+// Reading so many bytes again and again: a small model stays in a cache and is read at the cache's speed.
+double measure_bytes_per_s(ThreadTeam& team, double bytes) {
+  constexpr std::size_t parts = 64;
+  const std::size_t part_words = std::max<std::size_t>(16, static_cast<std::size_t>(bytes) / 8 / parts / 16 * 16);
+  const std::vector<std::uint64_t> memory(part_words * parts, 3);
+  std::vector<std::uint64_t> sums(parts);
+  const int passes = 1 + static_cast<int>(1e8 / bytes);
+  const double seconds = best_seconds(4, [&] {
+    for (int pass = 0; pass < passes; ++pass) {
+      team.run(parts, [&](std::int64_t part) {
+        const std::uint64_t* from = memory.data() + static_cast<std::size_t>(part) * part_words;
+        std::uint64_t lanes[16] = {};
+        for (std::size_t i = 0; i < part_words; i += 16) {
+          for (std::size_t l = 0; l < 16; ++l) lanes[l] += from[i + l];
+        }
+        for (const std::uint64_t lane : lanes) sums[static_cast<std::size_t>(part)] += lane;
+      });
+    }
   });
-  machine.bytes_per_s = static_cast<double>(memory.size() * 8) / read + (sums[0] == 1 ? 1 : 0);
+  if (sums[0] == 1) fmt::print("\n");  // the sums are used
+  return static_cast<double>(memory.size() * 8) * passes / seconds;
+}
+
+double measure_flops(ThreadTeam& team) {
   constexpr std::int64_t size = 768;
-  std::vector<float> x(size * size, 0.5f), y(size * size);
+  const std::vector<float> x(size * size, 0.5f);
+  std::vector<float> y(size * size);
   const PackedWeight weight = PackedWeight::from_floats(x, size, size);
   const double product = best_seconds(8, [&] {
     linear(team, {x.data(), size, y.data(), size, size}, weight, nullptr);
   });
-  machine.flops = 2.0 * size * size * size / product;
-  return machine;
+  return 2.0 * size * size * size / product;
 }
 
 struct Run {
   std::int64_t batch = 1, prompt = 64, tokens = 128;
 };
 
-void bench(ThreadTeam& team, const std::string& name, CpuDecoder& decoder, const Machine& machine, const Run& run) {
+void bench(ThreadTeam& team, const std::string& name, CpuDecoder& decoder, double peak_flops, const Run& run) {
   const ModelDescription& model = decoder.description();
   Random random(1);
   std::vector<GenerationRequest> requests;
@@ -124,7 +127,7 @@ void bench(ThreadTeam& team, const std::string& name, CpuDecoder& decoder, const
                           (model.tied_embeddings ? 0.0 : static_cast<double>(model.vocabulary * model.hidden));
   const double flops =
       batch * (2 * products + 4 * context * static_cast<double>(model.layers * model.heads * model.head_dim));
-  const double memory_s = bytes / machine.bytes_per_s, compute_s = flops / machine.flops;
+  const double memory_s = bytes / measure_bytes_per_s(team, bytes), compute_s = flops / peak_flops;
   fmt::print("{:<14} {:>5} {:>6} {:>9.0f} {:>9.0f} {:>9.0f} {:>9.0f} {:>8.2f} {:>8.2f} {:>8.2f} {:>6.0f} %\n", name,
              run.batch, team.size(), static_cast<double>(run.batch * run.prompt) / prompt_s, decoded / decode_s,
              decoded / cpu_s, batch / best_step, decode_s / static_cast<double>(steps) * 1e3, memory_s * 1e3,
@@ -139,13 +142,14 @@ void bench_sampler() {
     std::vector<float> logits(static_cast<std::size_t>(vocabulary));
     for (float& value : logits) value = static_cast<float>(3 * random.normal());
     fmt::print("sampler, {:>6} logits:", vocabulary);
-    for (const auto& [label, rule] : {std::pair{"greedy", SamplingRule{0, 0, 1, 1}},
-                                      {"plain", {1, 0, 1, 1}},
-                                      {"top_k 50", {1, 50, 1, 1}},
-                                      {"top_p 0.95", {1, 0, 0.95f, 1}}}) {
+    for (const auto& named : {std::pair{"greedy", SamplingRule{0, 0, 1, 1}},
+                              {"plain", {1, 0, 1, 1}},
+                              {"top_k 50", {1, 50, 1, 1}},
+                              {"top_p 0.95", {1, 0, 0.95f, 1}}}) {
       std::int64_t index = 0;
-      const double time = best_seconds(30, [&] { sample_token(logits.data(), vocabulary, rule, index++, scratch); });
-      fmt::print("  {} {:.0f} us", label, time * 1e6);
+      const double time =
+          best_seconds(30, [&] { sample_token(logits.data(), vocabulary, named.second, index++, scratch); });
+      fmt::print("  {} {:.0f} us", named.first, time * 1e6);
     }
     fmt::print("\n");
   }
@@ -167,9 +171,9 @@ int main(int argc, char** argv) {
     if (option == "--threads") threads = std::atoi(argv[i + 1]);
   }
   ThreadTeam team(threads);
-  const Machine machine = measure_machine(team);
-  fmt::print("{} threads, memory {:.1f} GB/s, products {:.0f} GFLOP/s\n", team.size(), machine.bytes_per_s * 1e-9,
-             machine.flops * 1e-9);
+  const double peak_flops = measure_flops(team);
+  fmt::print("{} threads, memory {:.1f} GB/s, products {:.0f} GFLOP/s\n", team.size(),
+             measure_bytes_per_s(team, 128e6) * 1e-9, peak_flops * 1e-9);
   if (model_path.empty()) bench_sampler();
   fmt::print("prompts of {} tokens, answers of {}\n", run.prompt, run.tokens);
   fmt::print("{:<14} {:>5} {:>6} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8}\n", "model", "batch", "thread",
@@ -179,7 +183,7 @@ int main(int argc, char** argv) {
   const auto run_all = [&](const std::string& name, CpuDecoder& decoder) {
     for (const std::int64_t batch : batches) {
       run.batch = batch;
-      bench(team, name, decoder, machine, run);
+      bench(team, name, decoder, peak_flops, run);
     }
   };
   if (!model_path.empty()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -48,7 +49,7 @@ class Decoding final : public CpuDecoder {
   std::int64_t context() const override { return context_; }
   std::int64_t most_tokens() const override { return options_.most_tokens; }
   std::int64_t vocabulary() const override { return usable_; }
-  std::int64_t adapters() const override { return static_cast<std::int64_t>(adapters_.size()); }
+  std::int64_t adapters() const override { return adapter_count_; }
   std::int64_t weights_version() const override { return weights_version_; }
   const ModelDescription& description() const override { return model_; }
   std::int64_t weight_bytes() const override;
@@ -88,6 +89,7 @@ class Decoding final : public CpuDecoder {
   CpuDecoderOptions options_;
   CpuWeights weights_;
   std::vector<CpuAdapter> adapters_;
+  std::atomic<std::int64_t> adapter_count_;  // requests are checked from any thread
   std::int64_t weights_version_ = 0;
   AttentionShape shape_;
   std::int64_t context_, usable_, query_, key_, qkv_width_, page_floats_, page_count_;
@@ -116,6 +118,7 @@ Decoding::Decoding(ThreadTeam& team, const ModelDescription& model, CpuWeights w
       options_(options),
       weights_(std::move(weights)),
       adapters_(std::move(adapters)),
+      adapter_count_(static_cast<std::int64_t>(adapters_.size())),
       shape_{model.heads, model.kv_heads, model.head_dim, 1.0f / std::sqrt(static_cast<float>(model.head_dim))},
       context_(options.context > 0 ? std::min(options.context, model.context) : model.context),
       usable_(options.usable_vocabulary > 0 ? std::min(options.usable_vocabulary, model.vocabulary) : model.vocabulary),
@@ -378,6 +381,7 @@ Result<void> Decoding::update_adapter(std::int64_t index, const Adapter& adapter
   KW_TRY(CpuAdapter packed, pack_adapter(adapter, model_));
   if (index == adapters()) adapters_.emplace_back();
   adapters_[static_cast<std::size_t>(index)] = std::move(packed);
+  adapter_count_ = static_cast<std::int64_t>(adapters_.size());
   ++weights_version_;
   return {};
 }
