@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "arithmetic/aligned_memory.h"
 #include "arithmetic/thread_team.h"
 #include "weights/gguf_blocks.h"
 
@@ -35,7 +36,7 @@ class PackedWeight {
   friend class LinearKernels;
   std::int64_t out_ = 0, in_ = 0;
   BlockFormat format_ = BlockFormat::f32;
-  std::vector<std::byte> storage_;
+  std::vector<std::byte, AlignedMemory<std::byte>> storage_;
 };
 
 // y (rows, out) = x (rows, in) * weight^T + bias, or y += that.

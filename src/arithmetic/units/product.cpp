@@ -3,13 +3,14 @@
 
 #include "arithmetic/packed_layout.h"
 #include "arithmetic/units/columns.h"
+#include "arithmetic/units/few_rows.h"
 #include "arithmetic/units/kernels_of_unit.h"
 #include "arithmetic/units/tile.h"
 
 namespace kw::KW_UNIT {
 namespace {
 
-constexpr std::int64_t depth_block = 96;  // whole units; 64 columns of it fit the first cache
+constexpr std::int64_t depth_block = 256;  // whole units; 64 columns of it and the rows of A stay in the second cache
 
 struct Scratch {
   std::vector<float> columns, sums;
@@ -23,6 +24,7 @@ struct Scratch {
 }  // namespace
 
 void product(const ProductPart& part) {
+  if (product_of_few_rows(part)) return;
   thread_local Scratch scratch;
   const std::int64_t width = lanes_up(part.columns);
   const bool lie_ready = part.b.kind == ProductColumns::Kind::packed && part.b.format == BlockFormat::f32;

@@ -20,20 +20,9 @@ void run(const TileCall& call) {
   } else {
     multiply(tile, call.a, 1, call.a_depth, call.b, call.b_depth, call.depth);
   }
+  if (call.last) return complete(tile, call.c, call.c_row, call.columns, call.bias, call.add);
   for (int r = 0; r < rows; ++r) {
-    for (int v = 0; v < vectors; ++v) {
-      Floats sum = tile.sum[r][v];
-      if (!call.last) {
-        store(call.sums + r * call.sums_row + lanes * v, sum);
-        continue;
-      }
-      const std::int64_t count = std::min<std::int64_t>(lanes, call.columns - lanes * v);
-      if (count <= 0) continue;
-      float* c = call.c + r * call.c_row + lanes * v;
-      if (call.bias != nullptr) sum = sum + get(call.bias + lanes * v, count);
-      if (call.add) sum = get(c, count) + sum;
-      put(c, sum, count);
-    }
+    for (int v = 0; v < vectors; ++v) store(call.sums + r * call.sums_row + lanes * v, tile.sum[r][v]);
   }
 }
 

@@ -31,6 +31,23 @@ inline __attribute__((always_inline)) void multiply(Tile<rows, vectors>& tile, c
   }
 }
 
+// The sums of a tile become C: plus the bias, plus what was there. `columns` of the tile's are C's.
+template <int rows, int vectors>
+inline void complete(const Tile<rows, vectors>& tile, float* c, std::int64_t c_row, std::int64_t columns,
+                     const float* bias, bool add) {
+  for (int r = 0; r < rows; ++r) {
+    for (int v = 0; v < vectors; ++v) {
+      const std::int64_t count = columns - lanes * v < lanes ? columns - lanes * v : lanes;
+      if (count <= 0) continue;
+      Floats sum = tile.sum[r][v];
+      float* to = c + r * c_row + lanes * v;
+      if (bias != nullptr) sum = sum + get(bias + lanes * v, count);
+      if (add) sum = get(to, count) + sum;
+      put(to, sum, count);
+    }
+  }
+}
+
 // A tile of one block of the depth. Its sums come from `sums` unless the block is the first, and go there unless it is
 // the last, which completes C.
 struct TileCall {
