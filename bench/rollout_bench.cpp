@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <string>
 
 #include "arithmetic/linear.h"
@@ -155,9 +156,7 @@ void bench_sampler() {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_bench(int argc, char** argv) {
   std::string model_path;
   Run run;
   std::int64_t only_batch = 0;
@@ -207,4 +206,15 @@ int main(int argc, char** argv) {
     run_all(name, **decoder);
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run_bench(argc, argv);
+  } catch (const std::exception& failure) {
+    std::fputs(failure.what(), stderr);
+    return 1;
+  }
 }

@@ -140,7 +140,7 @@ Decoding::Decoding(ThreadTeam& team, const ModelDescription& model, CpuWeights w
   gate_up_.reserve(2 * rows * model_.intermediate);
   activated_.reserve(rows * model_.intermediate);
   logits_.reserve(std::min(head_rows, rows) * model_.vocabulary);
-  scratch_.resize(static_cast<std::size_t>(2 * team_.size()));
+  scratch_.resize(2 * static_cast<std::size_t>(team_.size()));
 }
 
 std::int64_t Decoding::weight_bytes() const {

@@ -83,7 +83,7 @@ Result<void> Rollout::fork(Sequence& sequence, const Sequence& trunk) {
   }
   if (trunk.computed % decoder_.page_tokens() != 0) {
     take_pages(sequence, trunk.computed);
-    const auto copied = decoder_.copy_page(trunk.pages[full], sequence.pages[full]);
+    auto copied = decoder_.copy_page(trunk.pages[full], sequence.pages[full]);
     if (!copied.ok()) {
       drop_pages(sequence);
       return copied;
