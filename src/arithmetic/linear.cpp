@@ -1,6 +1,7 @@
 #include "arithmetic/linear.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "arithmetic/kernels.h"
 #include "arithmetic/packed_layout.h"
@@ -38,9 +39,9 @@ void multiply(ThreadTeam& team, const ProductPart& whole) {
   if (blocks * panels < wanted) blocks = std::max(blocks, std::min(wanted / panels, whole.rows / 24));
   const std::int64_t block_rows = ((whole.rows + blocks - 1) / blocks + 5) / 6 * 6;
   blocks = (whole.rows + block_rows - 1) / block_rows;
-  // Few rows and few panels: halves of a panel balance better.
-  const std::int64_t width =
-      blocks == 1 && panels < wanted && wanted > 1 && panels % team.size() != 0 ? panel_width / 2 : panel_width;
+  // Few rows and an odd number of panels: halves of a panel balance better.
+  const bool halves = blocks == 1 && wanted > 1 && panels % team.size() != 0 && panels < 8 * team.size();
+  const std::int64_t width = halves ? panel_width / 2 : panel_width;
   const std::int64_t strips = (whole.columns + width - 1) / width;
   const Kernels& unit = kernels();
   const auto body = [&](std::int64_t index) {
@@ -57,7 +58,7 @@ void multiply(ThreadTeam& team, const ProductPart& whole) {
   if (small) {
     for (std::int64_t i = 0; i < blocks * strips; ++i) body(i);
   } else {
-    team.run(blocks * strips, body);
+    team.run(blocks * strips, std::ref(body));
   }
 }
 
@@ -125,7 +126,7 @@ void linear_weight_gradient(ThreadTeam& team, std::int64_t rows, const float* dy
   if (rows * out < small_work) {
     for (std::int64_t strip = 0; strip < strips; ++strip) body(strip);
   } else {
-    team.run(strips, body);
+    team.run(strips, std::ref(body));
   }
 }
 

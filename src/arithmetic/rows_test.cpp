@@ -223,6 +223,18 @@ TEST(Rows, UnitsAgree) {
           std::to_string(rows) + " x " + std::to_string(width));
     }
   }
+  auto special = test_numbers(50, 15, 30);  // exponentials that underflow, tokens that cannot come
+  special[7] = special[49] = -HUGE_VALF;
+  special[8] = 90;
+  expect_equal_on_all_units(
+      [&] {
+        const TokenScore score = score_token(special.data(), 50, 3, 8);
+        std::vector<float> logits = special;
+        score_token_gradient(logits.data(), 50, 50, 3, 8, score, 1, 1);
+        logits.insert(logits.end(), {score.log_prob, score.entropy, score.log_sum});
+        return logits;
+      },
+      "special values");
   for (const std::int64_t half : {1, 5, 16, 24, 32}) {
     const RotaryTable table(2 * half, 10000, 9);
     std::vector<std::int32_t> positions(9);

@@ -10,6 +10,7 @@
 namespace kw::KW_UNIT {
 namespace {
 
+constexpr std::int64_t few_rows_depth_block = 64;  // 64 columns of it fit the first cache: expanded, used and gone
 constexpr std::int64_t depth_block = 256;  // whole units; 64 columns of it and the rows of A stay in the second cache
 
 struct Scratch {
@@ -30,7 +31,9 @@ void product(const ProductPart& part) {
   const bool lie_ready = part.b.kind == ProductColumns::Kind::packed && part.b.format == BlockFormat::f32;
   const std::int64_t row_tiles = (part.rows + tile_rows - 1) / tile_rows;
   // Floats that are read once need no blocks.
-  const std::int64_t block = lie_ready && row_tiles == 1 ? part.depth : std::min(part.depth, depth_block);
+  const std::int64_t best =
+      lie_ready ? (row_tiles == 1 ? part.depth : depth_block) : (row_tiles <= 4 ? few_rows_depth_block : depth_block);
+  const std::int64_t block = std::min(part.depth, best);
   float* buffer = lie_ready ? nullptr : scratch.room(scratch.columns, block * width);
   float* sums = block < part.depth ? scratch.room(scratch.sums, part.rows * width) : nullptr;
 
@@ -40,8 +43,8 @@ void product(const ProductPart& part) {
     const ColumnBlock b = fetch_columns(part.b, part.depth, k, depth, part.first_column, width, buffer);
     for (std::int64_t i = 0; i < row_tiles; ++i) {
       const std::int64_t row = part.rows * i / row_tiles, rows = part.rows * (i + 1) / row_tiles - row;
-      for (std::int64_t j = 0; j < width; j += lanes * tile_vectors) {
-        const std::int64_t vectors = std::min<std::int64_t>(tile_vectors, (width - j) / lanes);
+      for (std::int64_t j = 0; j < width;) {
+        const std::int64_t vectors = std::min(vectors_beside(rows), (width - j) / lanes);
         run_tile(rows, vectors,
                  {.a = part.a + row * part.a_row + k * part.a_depth,
                   .a_row = part.a_row,
@@ -58,6 +61,7 @@ void product(const ProductPart& part) {
                   .add = part.add,
                   .first = k == 0,
                   .last = k + depth == part.depth});
+        j += vectors * lanes;
       }
     }
     k += depth;

@@ -27,24 +27,29 @@ void run(const TileCall& call) {
 }
 
 using Run = void (*)(const TileCall&);
+template <int rows, int vectors>
+constexpr Run run_if_it_fits() {
+  if constexpr (vectors <= vectors_beside(rows)) return run<rows, vectors>;
+  return nullptr;
+}
 template <int... index>
 constexpr auto table_of(std::integer_sequence<int, index...>) {
-  return std::array<Run, sizeof...(index)>{run<index / tile_vectors + 1, index % tile_vectors + 1>...};
+  return std::array<Run, sizeof...(index)>{run_if_it_fits<index / most_vectors + 1, index % most_vectors + 1>()...};
 }
-constexpr auto table = table_of(std::make_integer_sequence<int, tile_rows * tile_vectors>{});
+constexpr auto table = table_of(std::make_integer_sequence<int, tile_rows * most_vectors>{});
 
 }  // namespace
 
 void run_tile(std::int64_t rows, std::int64_t vectors, const TileCall& call) {
-  table[(rows - 1) * tile_vectors + vectors - 1](call);
+  table[(rows - 1) * most_vectors + vectors - 1](call);
 }
 
 void chain_product(const ChainProduct& p) {
   const std::int64_t row_tiles = (p.rows + tile_rows - 1) / tile_rows;
-  for (std::int64_t j = 0; j < p.columns; j += lanes * tile_vectors) {
-    const std::int64_t vectors = std::min<std::int64_t>(tile_vectors, (p.columns - j) / lanes);
-    for (std::int64_t i = 0; i < row_tiles; ++i) {
-      const std::int64_t row = p.rows * i / row_tiles, rows = p.rows * (i + 1) / row_tiles - row;
+  for (std::int64_t i = 0; i < row_tiles; ++i) {
+    const std::int64_t row = p.rows * i / row_tiles, rows = p.rows * (i + 1) / row_tiles - row;
+    for (std::int64_t j = 0; j < p.columns;) {
+      const std::int64_t vectors = std::min(vectors_beside(rows), (p.columns - j) / lanes);
       run_tile(rows, vectors,
                {.a = p.a + row * p.a_row,
                 .a_row = p.a_row,
@@ -55,6 +60,7 @@ void chain_product(const ChainProduct& p) {
                 .sums = p.c + row * p.c_row + j,
                 .sums_row = p.c_row,
                 .first = p.from_zero});
+      j += vectors * lanes;
     }
   }
 }

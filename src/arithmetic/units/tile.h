@@ -5,12 +5,16 @@
 
 namespace kw::KW_UNIT {
 
-// Rows and vectors of sixteen columns of the largest tile that the registers hold.
+// Rows and vectors of sixteen columns of the largest tile that the registers hold. With few rows there is room for more
+// vectors, and need: chains of multiply-adds must be many to hide their latency.
 #if defined(__AVX512F__)
 inline constexpr int tile_rows = 6, tile_vectors = 4;
+constexpr std::int64_t vectors_beside(std::int64_t) { return 4; }
 #else
 inline constexpr int tile_rows = 6, tile_vectors = 1;
+constexpr std::int64_t vectors_beside(std::int64_t rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
 #endif
+inline constexpr int most_vectors = 4;
 
 template <int rows, int vectors>
 struct Tile {
@@ -62,7 +66,7 @@ struct TileCall {
   const float* bias = nullptr;
   bool add = false, first = false, last = false;
 };
-void run_tile(std::int64_t rows, std::int64_t vectors, const TileCall& call);
+void run_tile(std::int64_t rows, std::int64_t vectors, const TileCall& call);  // vectors <= vectors_beside(rows)
 
 // C (rows, columns) = A * B, or the chains in C go on with it. columns is a multiple of 16.
 struct ChainProduct {
