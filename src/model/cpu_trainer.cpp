@@ -267,8 +267,10 @@ Result<StepReport> CpuTrainer::step(double learning_rate) {
 }
 
 Result<void> CpuTrainer::read_parameters(Parameters& into) {
-  into.description = base_.description();
-  into.layout = base_.layout();
+  if (into.description != base_.description()) {
+    into.description = base_.description();
+    into.layout = base_.layout();
+  }
   if (base_.is_flat() && into.values.size() == base_.values().size()) {
     std::ranges::copy(base_.values(), into.values.begin());
   } else {
