@@ -13,6 +13,7 @@
 #include "model/float_buffer.h"
 #include "rollout/cpu_weights.h"
 #include "rollout/sampler.h"
+#include "rollout/zeroed_memory.h"
 
 namespace kw {
 namespace {
@@ -95,10 +96,7 @@ class Decoding final : public CpuDecoder {
   std::int64_t context_, usable_, query_, key_, qkv_width_, page_floats_, page_count_;
   RotaryTable rotary_;
 
-  struct Free {
-    void operator()(float* floats) const { std::free(floats); }
-  };
-  std::unique_ptr<float, Free> pages_;  // (page, layer, keys then values)
+  ZeroedFloats pages_;  // (page, layer, keys then values); zero is finite, where no token was written yet
 
   Batch batch_;
   FloatBuffer stream_, norm_;        // (rows, hidden)
@@ -127,10 +125,8 @@ Decoding::Decoding(ThreadTeam& team, const ModelDescription& model, CpuWeights w
       qkv_width_(query_ + 2 * key_),
       page_floats_(model.layers * 2 * shape_.page_floats()),
       page_count_(options.kv_bytes / page_bytes()),
-      rotary_(model.head_dim, model.rope_base, context_) {
-  // Zeros from the system: finite where no token was written yet, and no memory before it is used.
-  pages_.reset(static_cast<float*>(std::calloc(static_cast<std::size_t>(page_count_ * page_floats_), sizeof(float))));
-  KW_CHECK(pages_ != nullptr);
+      rotary_(model.head_dim, model.rope_base, context_),
+      pages_(static_cast<std::size_t>(page_count_ * page_floats_)) {
   const std::int64_t rows = options_.most_tokens;
   stream_.reserve(rows * model_.hidden);
   norm_.reserve(rows * model_.hidden);
