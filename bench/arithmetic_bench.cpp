@@ -166,7 +166,15 @@ void quantised(Bench& bench) {
                                                              {BlockFormat::q6_k, "q6_k"}};
   for (const auto& [format, name] : formats) {
     const PackedWeight packed = PackedWeight::from_blocks(format, random_blocks(format, out * in), out, in);
-    for (const std::int64_t rows : {1, 4, 16}) {
+    {
+      constexpr std::int64_t rows = 2048;
+      const auto dy = numbers(rows * out);
+      std::vector<float> dx(rows * in);
+      bench.product_line(fmt::format("{} rows, {} -> {}, {}, input gradient", rows, in, out, name),
+                         static_cast<double>(rows * in * out),
+                         [&] { linear_input_gradient(bench.team, rows, dy.data(), packed, dx.data(), false); });
+    }
+    for (const std::int64_t rows : {1, 4, 16, 2048}) {
       const auto x = numbers(rows * in);
       std::vector<float> y(rows * out);
       bench.product_line(fmt::format("{} rows, {} -> {}, {}", rows, in, out, name),
@@ -334,6 +342,8 @@ void rows_and_optimizer(Bench& bench) {
   std::vector<float> m(parameters), v(parameters);
   bench.memory_line("adamw 3 M parameters", parameters, 28.0 * parameters,
                     [&] { adamw(bench.team, {.learning_rate = 1e-3f}, p, g, m, v); });
+  bench.memory_line("packing 4096 x 576 floats, one thread", 4096 * 576, 8 * 4096 * 576,
+                    [&] { (void)PackedWeight::from_floats(std::span(p).first(4096 * 576), 4096, 576); });
   bench.memory_line("an empty run of the team", 1, 0, [&] { bench.team.run(bench.team.size(), [](std::int64_t) {}); });
 }
 

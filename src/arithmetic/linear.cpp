@@ -11,11 +11,17 @@ namespace kw {
 
 class LinearKernels {
  public:
-  static ProductColumns columns(const PackedWeight& weight) {
+  static ProductColumns outputs(const PackedWeight& weight) {
     return {.kind = ProductColumns::Kind::packed,
             .format = weight.format_,
             .data = weight.storage_.data(),
             .columns = weight.out_};
+  }
+  static ProductColumns inputs(const PackedWeight& weight) {
+    return {.kind = ProductColumns::Kind::packed_depth,
+            .format = weight.format_,
+            .data = weight.storage_.data(),
+            .columns = weight.in_};
   }
 };
 
@@ -69,7 +75,7 @@ void linear(ThreadTeam& team, const LinearRows& rows, const PackedWeight& weight
                   .a_row = rows.x_stride,
                   .rows = rows.rows,
                   .depth = weight.in(),
-                  .b = LinearKernels::columns(weight),
+                  .b = LinearKernels::outputs(weight),
                   .columns = weight.out(),
                   .c = rows.y,
                   .c_row = rows.y_stride,
@@ -101,6 +107,19 @@ void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy,
                   .columns = in,
                   .c = dx,
                   .c_row = in,
+                  .add = add});
+}
+
+void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const PackedWeight& weight, float* dx,
+                           bool add) {
+  multiply(team, {.a = dy,
+                  .a_row = weight.out(),
+                  .rows = rows,
+                  .depth = weight.out(),
+                  .b = LinearKernels::inputs(weight),
+                  .columns = weight.in(),
+                  .c = dx,
+                  .c_row = weight.in(),
                   .add = add});
 }
 

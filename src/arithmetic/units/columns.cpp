@@ -104,12 +104,40 @@ inline void transpose_eight(const float* from, std::int64_t stride, float* to, s
   }
 }
 
+// A weight whose outputs are the depth: panels are expanded as they lie and turned over.
+ColumnBlock fetch_packed_depth(const ProductColumns& b, std::int64_t out, std::int64_t first_depth, std::int64_t depth,
+                               std::int64_t first, std::int64_t width, float* buffer) {
+  alignas(64) float expanded[panel_width * panel_width];
+  ProductColumns outputs = b;
+  outputs.columns = out;
+  const std::int64_t there = std::min(width, b.columns - first), whole = there / 8 * 8;
+  for (std::int64_t panel = first_depth; panel < first_depth + depth; panel += panel_width) {
+    const std::int64_t panel_lanes = width_at(out, panel);
+    const ColumnBlock from = fetch_packed(outputs, b.columns, first, there, panel, panel_lanes, expanded);
+    float* to = buffer + (panel - first_depth) * width;
+    for (std::int64_t o = 0; o < panel_lanes; o += 8) {
+      for (std::int64_t i = 0; i < whole; i += 8) {
+        transpose_eight(from.data + i * from.depth_stride + o, from.depth_stride, to + o * width + i, width);
+      }
+    }
+    for (std::int64_t o = 0; o < panel_lanes; ++o) {
+      for (std::int64_t i = whole; i < width; ++i) {
+        to[o * width + i] = i < there ? from.data[i * from.depth_stride + o] : 0.0f;
+      }
+    }
+  }
+  return {buffer, width};
+}
+
 }  // namespace
 
 ColumnBlock fetch_columns(const ProductColumns& b, std::int64_t whole_depth, std::int64_t first_depth,
                           std::int64_t depth, std::int64_t first, std::int64_t width, float* buffer) {
   if (b.kind == ProductColumns::Kind::packed) {
     return fetch_packed(b, whole_depth, first_depth, depth, first, width, buffer);
+  }
+  if (b.kind == ProductColumns::Kind::packed_depth) {
+    return fetch_packed_depth(b, whole_depth, first_depth, depth, first, width, buffer);
   }
   const auto* floats = reinterpret_cast<const float*>(b.data);
   const std::int64_t there = std::min(width, b.columns - first);  // the others are zero

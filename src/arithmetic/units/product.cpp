@@ -34,7 +34,7 @@ void product(const ProductPart& part) {
   const std::int64_t best =
       lie_ready ? (row_tiles == 1 ? part.depth : depth_block) : (row_tiles <= 4 ? few_rows_depth_block : depth_block);
   const std::int64_t block = std::min(part.depth, best);
-  float* buffer = lie_ready ? nullptr : scratch.room(scratch.columns, block * width);
+  float* buffer = lie_ready ? nullptr : scratch.room(scratch.columns, (block + lanes) * width);
   float* sums = block < part.depth ? scratch.room(scratch.sums, part.rows * width) : nullptr;
 
   std::int64_t k = 0;
