@@ -159,8 +159,11 @@ Result<Json> bench_rollout_one(ThreadTeam& team, const std::string& name, CpuDec
   for (; !rollout.idle(); ++steps) {
     if (interrupted()) return Error{"interrupted", "", {}};
     const auto begin = Clock::now();
+    const std::int64_t had = rollout.statistics().sampled_tokens;
     KW_TRY([[maybe_unused]] const bool worked, rollout.advance());
-    best_s = std::min(best_s, seconds_since(begin));
+    // The last steps have fewer sequences.
+    const auto step_tokens = static_cast<double>(std::max<std::int64_t>(1, rollout.statistics().sampled_tokens - had));
+    best_s = std::min(best_s, seconds_since(begin) * static_cast<double>(batch) / step_tokens);
   }
   const double decode_s = seconds_since(decoding);
   const auto made = static_cast<double>(rollout.statistics().sampled_tokens - before);
