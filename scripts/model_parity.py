@@ -8,12 +8,14 @@ Error of a tensor: ||ours - theirs|| / ||theirs||. Exit status 1 where anything 
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import warnings
 
+os.environ["TQDM_DISABLE"] = "1"
 import safetensors.torch
 import torch
 import transformers
@@ -84,17 +86,13 @@ def worst(ours, theirs):
     return max(error(a, b) for a, b in zip(ours, theirs))
 
 
-def check_smollm2(ours, path, count, generated):
+def check_smollm2(ours, path, model, prompts, generated):
     """The GGUF file as transformers reads it."""
-    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32).eval()
-    prompts = [tokenizer.apply_chat_template([{"role": "user", "content": p}], add_generation_prompt=True, return_dict=False)
-               for p in PROMPTS[:count]]
     theirs = their_logits(model, prompts[:6])
     for how in ([], ["--quantised"]):
-        report(f"SmolLM2 from its GGUF file, logits{' (blocks as they lie)' if how else ''}",
-               worst(ours.logits(path, prompts[:6], *how), theirs) < LOGITS,
-               f"largest error {worst(ours.logits(path, prompts[:6], *how), theirs):.1e} over 6 prompts")
+        largest = worst(ours.logits(path, prompts[:6], *how), theirs)
+        report(f"SmolLM2 from its GGUF file, logits{' (blocks as they lie)' if how else ''}", largest < LOGITS,
+               f"largest error {largest:.1e} over 6 prompts")
     answers = ours.greedy(path, prompts, 64)
     # A token is right if it is the likeliest after those before it, by transformers' logits of the whole answer at once.
     same, lead = 0, float("inf")
@@ -111,7 +109,6 @@ def check_smollm2(ours, path, count, generated):
                              do_sample=False, eos_token_id=None, pad_token_id=0)
         same += out[0, len(prompt):].tolist() == answer
     report(f"SmolLM2, greedy, generate() with its cache, {generated} prompts", same == generated, f"{same} of {generated} answers identical")
-    return model, prompts
 
 
 SHAPES = {
@@ -241,7 +238,7 @@ def main():
     parser.add_argument("--model", help="SmolLM2's GGUF file (default: fetched)")
     parser.add_argument("--prompts", type=int, default=len(PROMPTS))
     parser.add_argument("--generated", type=int, default=5, help="prompts that generate() continues too: it is slow")
-    parser.add_argument("--only", default="smollm2,shapes,nf4")
+    parser.add_argument("--only", default="shapes,smollm2,lora,nf4")
     arguments = parser.parse_args()
     only = arguments.only.split(",")
     with tempfile.TemporaryDirectory() as name:
@@ -249,16 +246,19 @@ def main():
         ours = Ours(arguments.program, folder)
         if "shapes" in only:
             check_shapes(ours, folder)
-        if "smollm2" in only or "nf4" in only:
-            path = pathlib.Path(arguments.model or ours.run("model", "fetch", "smollm2-135m").strip())
+        if only == ["shapes"]:
+            sys.exit(failures > 0)
+        path = pathlib.Path(arguments.model or ours.run("model", "fetch", "smollm2-135m").strip())
+        tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+        prompts = [tokenizer.apply_chat_template([{"role": "user", "content": p}], add_generation_prompt=True, return_dict=False)
+                   for p in PROMPTS[:arguments.prompts]]
+        if "smollm2" in only or "lora" in only:
+            model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32).eval()
         if "smollm2" in only:
-            model, prompts = check_smollm2(ours, path, arguments.prompts, min(arguments.generated, arguments.prompts))
-            dump = pathlib.Path(arguments.program).parent / "src/weights/weights_dump"
-            check_smollm2_lora(ours, folder, path, model, prompts, dump)
+            check_smollm2(ours, path, model, prompts, min(arguments.generated, arguments.prompts))
+        if "lora" in only:
+            check_smollm2_lora(ours, folder, path, model, prompts, pathlib.Path(arguments.program).parent / "src/weights/weights_dump")
         if "nf4" in only:
-            tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-            prompts = [tokenizer.apply_chat_template([{"role": "user", "content": p}], add_generation_prompt=True, return_dict=False)
-                       for p in PROMPTS[:2]]
             check_nf4(ours, folder, path, prompts)
     sys.exit(failures > 0)
 
