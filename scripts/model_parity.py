@@ -16,6 +16,7 @@ import tempfile
 import warnings
 
 os.environ["TQDM_DISABLE"] = "1"
+import bitsandbytes.functional
 import safetensors.torch
 import torch
 import transformers
@@ -199,29 +200,44 @@ def check_smollm2_lora(ours, folder, path, model, prompts, dump):
     back.unload()
 
 
+def bitsandbytes_weights(model):
+    """The weights of its Linear4bit layers as bitsandbytes itself expands them."""
+    found = {}
+    for name, module in model.named_modules():
+        if type(module).__name__ == "Linear4bit":
+            found[name + ".weight"] = bitsandbytes.functional.dequantize_4bit(module.weight.data, module.weight.quant_state).float()
+    return found
+
+
+def compare_nf4(ours, what, model, folder, prompts):
+    """`folder`: the same model as we expand it. The weights are the test; Linear4bit's own products on a CPU are of lower precision."""
+    theirs = bitsandbytes_weights(model)
+    mine = safetensors.torch.load_file(folder / "model.safetensors")
+    largest = max(error(mine[name], value) for name, value in theirs.items())
+    theirs_logits = their_logits(model, prompts[:2])
+    plain = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    with torch.no_grad():
+        for name, value in theirs.items():
+            plain.get_parameter(name).copy_(value)
+    expanded = their_logits(plain, prompts[:2])
+    mine_logits = ours.logits(folder, prompts[:2])
+    report(what, len(theirs) == 210 and largest < 1e-6 and worst(mine_logits, expanded) < LOGITS,
+           f"{len(theirs)} Linear4bit, largest error of a weight {largest:.1e}, of logits {worst(mine_logits, expanded):.1e}; "
+           f"Linear4bit's own products differ from float32 by {worst(theirs_logits, expanded):.1e}")
+
+
 def check_nf4(ours, folder, path, prompts):
     nf4 = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True, "bnb_4bit_compute_dtype": torch.float32}
-    # Ours to theirs.
     ours.run("model", "quantize", path, folder / "nf4", "--type", "f32")
     model = AutoModelForCausalLM.from_pretrained(folder / "nf4", dtype=torch.float32, device_map="cpu").eval()
-    linear = type(model.model.layers[0].mlp.up_proj).__name__
     ours.run("model", "convert", folder / "nf4", folder / "nf4_f32", "--type", "f32")
-    largest = worst(ours.logits(folder / "nf4_f32", prompts[:2]), their_logits(model, prompts[:2]))
-    report("SmolLM2 that we quantised to NF4, opened by transformers and bitsandbytes, logits", largest < 1e-4 and linear == "Linear4bit",
-           f"{linear}, largest error {largest:.1e}")
-    # Theirs to ours.
+    compare_nf4(ours, "SmolLM2 that we quantised to NF4, opened by transformers and bitsandbytes", model, folder / "nf4_f32", prompts)
     ours.run("model", "convert", path, folder / "hf", "--type", "f32")
     model = AutoModelForCausalLM.from_pretrained(folder / "hf", dtype=torch.float32, device_map="cpu",
                                                  quantization_config=BitsAndBytesConfig(**nf4)).eval()
     model.save_pretrained(folder / "theirs")
     ours.run("model", "convert", folder / "theirs", folder / "theirs_f32", "--type", "f32")
-    largest = worst(ours.logits(folder / "theirs_f32", prompts[:2]), their_logits(model, prompts[:2]))
-    report("SmolLM2 that bitsandbytes quantised to NF4, read by us, logits", largest < 1e-4, f"largest error {largest:.1e}")
-    # Ours and theirs.
-    mine = safetensors.torch.load_file(folder / "nf4_f32" / "model.safetensors")
-    other = safetensors.torch.load_file(folder / "theirs_f32" / "model.safetensors")
-    largest = max(error(mine[name], other[name]) for name in mine)
-    report("NF4, our weights and bitsandbytes' (its CPU library rounds some absmax otherwise)", largest < 2e-3, f"largest error {largest:.1e}")
+    compare_nf4(ours, "SmolLM2 that bitsandbytes quantised to NF4, read by us", model, folder / "theirs_f32", prompts)
     # A Hugging Face folder from ours, with its tokenizer.
     tokenizer = AutoTokenizer.from_pretrained(folder / "hf")
     text = "<|im_start|>user\nWhat is a warp? 12,345 ünï\n<|im_end|>\n"
