@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup build test test-fast test-gpu quickstart format format-check lint clean asan fuzz bench
+.PHONY: setup build test test-fast test-gpu quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden
 
 setup:
 	@scripts/setup.sh
@@ -62,6 +62,23 @@ bench: build
 	@build/src/emulate/emulate_bench
 	@build/src/arithmetic/arithmetic_bench
 	@build/src/judge/judge_bench
+
+# Ours and Hugging Face's speed on this machine's CPU, in turns.
+bench-model: build parity-env
+	@build/kernelwright model fetch smollm2-135m >/dev/null
+	@$$(scripts/parity_env.sh)/venv/bin/python scripts/huggingface_cpu_baseline.py --program build/kernelwright 2> >(grep -v -e kernels -e flop_counter >&2)
+
+# transformers, peft, bitsandbytes and others, pinned, outside the checkout.
+parity-env: setup
+	@scripts/parity_env.sh >/dev/null
+
+# Every comparison with them; writes bench/results/parity.md. Minutes.
+parity: build parity-env
+	@scripts/parity.sh
+
+# The golden files of tests/model, again.
+golden: parity-env
+	@$$(scripts/parity_env.sh)/venv/bin/python scripts/model_golden.py tests/model
 
 clean:
 	@rm -rf build build-asan build-debug

@@ -19,12 +19,11 @@ import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
-torch.use_deterministic_algorithms(True)
 SHAPE = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=40,
              vocab_size=64, max_position_embeddings=256, bos_token_id=None, eos_token_id=None, pad_token_id=None)
 
 
-def randomise(model, seed):
+def randomise(model, seed, embedding=1.0):
     """Weights large enough that the likeliest token is never a matter of rounding; norms and biases that matter."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -35,21 +34,20 @@ def randomise(model, seed):
             elif name.endswith("bias"):
                 parameter.copy_(0.3 * noise)
             else:
-                parameter.copy_(noise * (1.0 if "embed" in name or "lm_head" in name else 1.2 / parameter.shape[1] ** 0.5))
+                parameter.copy_(noise * (embedding if "embed" in name or "lm_head" in name else 1.2 / parameter.shape[1] ** 0.5))
 
 
-def packed_batch(vocabulary, seed):
-    """Three sequences; questions are not scored; one coefficient for each scored token, as a policy gradient has them."""
+def packed_batch(vocabulary, seed, lengths=(17, 5, 23), adapters=(0, -1, 0)):
+    """Several sequences; questions are not scored; one coefficient for each scored token, as a policy gradient has them."""
     generator = torch.Generator().manual_seed(seed)
-    lengths = [17, 5, 23]
     tokens = torch.randint(0, vocabulary, (sum(lengths),), generator=generator, dtype=torch.int32)
-    starts = torch.tensor([0, 17, 22, 45], dtype=torch.int64)
+    starts = torch.tensor([0, *torch.tensor(lengths).cumsum(0).tolist()], dtype=torch.int64)
     scored = torch.zeros(len(tokens), dtype=torch.uint8)
     for begin, end in zip(starts[:-1], starts[1:]):
         scored[begin + 1 + (end - begin) // 4:end] = 1
     count = int(scored.sum())
     return {"batch.tokens": tokens, "batch.starts": starts, "batch.scored": scored,
-            "batch.adapter": torch.tensor([0, -1, 0], dtype=torch.int32), "batch.temperature": torch.tensor([0.8]),
+            "batch.adapter": torch.tensor(adapters, dtype=torch.int32), "batch.temperature": torch.tensor([0.8]),
             "batch.d_log_prob": torch.randn(count, generator=generator) / count,
             "batch.d_entropy": torch.randn(count, generator=generator) * 0.1 / count}
 
@@ -136,11 +134,17 @@ def write(folder, model, dtype, seed, shard_size, gradients, lora):
     assert lead > 1e-3, "rounding could change a greedy token: take another seed"
 
 
-root = pathlib.Path(sys.argv[1])
-root.mkdir(parents=True, exist_ok=True)
-write(root / "qwen2_f32", Qwen2ForCausalLM(Qwen2Config(**SHAPE, tie_word_embeddings=True, rms_norm_eps=1e-6, rope_theta=1e6)),
-      torch.float32, 11, "1GB", True, True)
-write(root / "llama_bf16_sharded", LlamaForCausalLM(LlamaConfig(**SHAPE | dict(num_key_value_heads=1), head_dim=16, attention_bias=True,
-      tie_word_embeddings=False, rms_norm_eps=1e-5, rope_theta=1e4)), torch.bfloat16, 21, "20KB", False, False)
-write(root / "llama_bf16_tied", LlamaForCausalLM(LlamaConfig(**SHAPE | dict(num_key_value_heads=4), tie_word_embeddings=True,
-      rms_norm_eps=1e-5, rope_theta=1e5)), torch.bfloat16, 31, "1GB", False, False)
+def main():
+    torch.use_deterministic_algorithms(True)
+    root = pathlib.Path(sys.argv[1])
+    root.mkdir(parents=True, exist_ok=True)
+    write(root / "qwen2_f32", Qwen2ForCausalLM(Qwen2Config(**SHAPE, tie_word_embeddings=True, rms_norm_eps=1e-6, rope_theta=1e6)),
+          torch.float32, 11, "1GB", True, True)
+    write(root / "llama_bf16_sharded", LlamaForCausalLM(LlamaConfig(**SHAPE | dict(num_key_value_heads=1), head_dim=16, attention_bias=True,
+          tie_word_embeddings=False, rms_norm_eps=1e-5, rope_theta=1e4)), torch.bfloat16, 21, "20KB", False, False)
+    write(root / "llama_bf16_tied", LlamaForCausalLM(LlamaConfig(**SHAPE | dict(num_key_value_heads=4), tie_word_embeddings=True,
+          rms_norm_eps=1e-5, rope_theta=1e5)), torch.bfloat16, 31, "1GB", False, False)
+
+
+if __name__ == "__main__":
+    main()

@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
       "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
+      "  kernelwright bench train tiny-1m                        speed of training and generation here\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
   std::string log_level = "warn", log_format = "human";
@@ -49,6 +50,7 @@ int run(int argc, char** argv) {
   add_compile_command(app, context);
   add_calibrate_command(app, context);
   add_model_command(app, context);
+  add_bench_command(app, context);
 
   kw::install_interrupt_handling();
   try {
