@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
       "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
       "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
       "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
+      "  kernelwright prompt softmax                             what an agent is told\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
@@ -49,6 +50,7 @@ int run(int argc, char** argv) {
   add_compile_command(app, context);
   add_calibrate_command(app, context);
   add_reward_command(app, context);
+  add_agent_commands(app, context);
 
   kw::install_interrupt_handling();
   try {
