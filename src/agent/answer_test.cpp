@@ -24,8 +24,11 @@ TEST(Answer, TakesTheKernelWhereverItStands) {
   const std::vector<std::pair<const char*, std::string>> forms{
       {"fence", "```cuda\n" + kernel + "```"},
       {"fence without language", "```\n" + kernel + "```\n"},
+      {"attributes", "```cuda title=\"k.cu\"\n" + kernel + "```"},
+      {"attributes with a colon", "```CUDA:kernel.cu\n" + kernel + "```"},
       {"tildes", "~~~cpp\n" + kernel + "~~~\n"},
       {"four ticks", "````cuda\n" + kernel + "````\n"},
+      {"inline code before it", "Use `launch` and ```x``` here.\n```cuda\n" + kernel + "```"},
       {"words around", "Here it is:\n\n```cuda\n" + kernel + "```\nIt uses one thread an element."},
       {"opening behind words", "The kernel: ```cuda\n" + kernel + "```"},
       {"closing behind code", "```cuda\n" + kernel.substr(0, kernel.size() - 1) + "```"},

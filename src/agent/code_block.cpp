@@ -16,6 +16,8 @@ constexpr std::size_t lex_budget_bytes = std::size_t{4} << 20;
 
 constexpr std::size_t launcher_tokens = 2000;  // of its parameter list
 
+constexpr std::size_t language_bytes = 30, info_bytes = 200;
+
 struct Line {
   std::size_t first = 0;
   std::size_t end = 0;  // without the line end
@@ -46,7 +48,8 @@ struct Opening {
   std::string language;
 };
 
-// ``` or ~~~, also behind words, with nothing but a language after it.
+// ``` or ~~~ with a language after it. At the beginning of a line more may follow (```cuda title="k.cu"); behind words
+// only a language may.
 Opening opening_in(std::string_view line) {
   for (const char mark : {'`', '~'}) {
     const std::size_t at = line.find(std::string(3, mark));
@@ -54,11 +57,16 @@ Opening opening_in(std::string_view line) {
     std::size_t end = at;
     while (end < line.size() && line[end] == mark) ++end;
     const std::string_view rest = trimmed(line.substr(end));
-    const bool word = rest.size() <= 30 && std::all_of(rest.begin(), rest.end(), [](unsigned char c) {
-                        return std::isalnum(c) || c == '+' || c == '-' || c == '_' || c == '#' || c == '.' || c == ' ';
-                      });
-    if (!word) continue;
+    const bool first = trimmed(line.substr(0, at)).empty();
+    const auto in_language = [](unsigned char c) {
+      return std::isalnum(c) || c == '+' || c == '-' || c == '_' || c == '#' || c == '.' || c == ' ';
+    };
+    const auto stop = std::find_if_not(rest.begin(), rest.end(), in_language);
+    const bool whole = stop == rest.end() && rest.size() <= language_bytes;
+    if (!whole && (!first || rest.find(mark) != std::string_view::npos || rest.size() > info_bytes)) continue;
     Opening opening{true, mark, at, end - at, std::string(rest)};
+    // Only the first word is the language where attributes follow.
+    if (!whole) opening.language = rest.substr(0, rest.find_first_of(" :{,="));
     std::transform(opening.language.begin(), opening.language.end(), opening.language.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return opening;
