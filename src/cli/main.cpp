@@ -27,6 +27,8 @@ int run(int argc, char** argv) {
       "  kernelwright plan softmax my.cu --size rows=7,cols=129  what the launcher would launch\n"
       "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
       "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
+      "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
+      "  kernelwright prompt softmax                             what an agent is told\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright bench train tiny-1m                        speed of training and generation here\n"
@@ -51,6 +53,8 @@ int run(int argc, char** argv) {
   add_calibrate_command(app, context);
   add_model_command(app, context);
   add_bench_command(app, context);
+  add_reward_command(app, context);
+  add_agent_commands(app, context);
 
   kw::install_interrupt_handling();
   try {
