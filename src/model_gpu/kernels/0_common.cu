@@ -32,6 +32,10 @@ struct Pack;
 template <>
 struct Pack<float> {
   static constexpr int size = 4;
+  static __device__ void unpack(const uint4& raw, float (&values)[4]) {
+    values[0] = __uint_as_float(raw.x), values[1] = __uint_as_float(raw.y);
+    values[2] = __uint_as_float(raw.z), values[3] = __uint_as_float(raw.w);
+  }
   static __device__ void load(const float* from, float (&values)[4]) {
     const float4 four = *reinterpret_cast<const float4*>(from);
     values[0] = four.x, values[1] = four.y, values[2] = four.z, values[3] = four.w;

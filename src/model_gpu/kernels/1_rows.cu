@@ -181,18 +181,18 @@ FOR_BOTH_TYPES(rotate_into_cache,
 
 __device__ inline float sigmoid(float x) { return 1 / (1 + __expf(-x)); }
 
-// gate_up (rows, 2, width) -> y (rows, width) = silu(gate) * up. grid: (parts of a row, rows)
+// gate_up (rows, 2, width) -> y (rows, width) = silu(gate) * up. grid: (rows, parts of a row)
 template <class T>
 __device__ void swiglu(const T* gate_up, T* y, int width) {
   constexpr int size = Pack<T>::size;
-  const int i = (blockIdx.x * blockDim.x + threadIdx.x) * size;
+  const int i = (blockIdx.y * blockDim.x + threadIdx.x) * size;
   if (i >= width) return;
-  const T* row = gate_up + static_cast<u64>(blockIdx.y) * 2 * width;
+  const T* row = gate_up + static_cast<u64>(blockIdx.x) * 2 * width;
   float gate[size], up[size];
   Pack<T>::load(row + i, gate);
   Pack<T>::load(row + width + i, up);
   for (int k = 0; k < size; ++k) up[k] *= gate[k] * sigmoid(gate[k]);
-  Pack<T>::store(y + static_cast<u64>(blockIdx.y) * width + i, up);
+  Pack<T>::store(y + static_cast<u64>(blockIdx.x) * width + i, up);
 }
 FOR_BOTH_TYPES(swiglu, (const bf16* gate_up, bf16* y, int width), (const float* gate_up, float* y, int width),
                (gate_up, y, width))
@@ -201,10 +201,10 @@ FOR_BOTH_TYPES(swiglu, (const bf16* gate_up, bf16* y, int width), (const float* 
 template <class T>
 __device__ void swiglu_backward(T* gate_up, const T* dy, T* y, int width) {
   constexpr int size = Pack<T>::size;
-  const int i = (blockIdx.x * blockDim.x + threadIdx.x) * size;
+  const int i = (blockIdx.y * blockDim.x + threadIdx.x) * size;
   if (i >= width) return;
-  T* row = gate_up + static_cast<u64>(blockIdx.y) * 2 * width;
-  const u64 at = static_cast<u64>(blockIdx.y) * width + i;
+  T* row = gate_up + static_cast<u64>(blockIdx.x) * 2 * width;
+  const u64 at = static_cast<u64>(blockIdx.x) * width + i;
   float gate[size], up[size], gradient[size], product[size];
   Pack<T>::load(row + i, gate);
   Pack<T>::load(row + width + i, up);

@@ -39,13 +39,29 @@ __device__ void single_row(const T* x, const T* norm, float epsilon, const T* we
     const T* a = weight + static_cast<u64>(first) * in;
     const T* b = weight + static_cast<u64>(second) * in;
     float sum_a = 0, sum_b = 0;
-#pragma unroll 4
-    for (int i = lane * size; i < in; i += 32 * size) {
-      float values[size], left[size], right[size];
-      Pack<T>::load(a + i, left);
-      Pack<T>::load(b + i, right);
-      Pack<T>::load(row + i, values);
-      for (int k = 0; k < size; ++k) sum_a += left[k] * values[k], sum_b += right[k] * values[k];
+    // Eight loads of 16 bytes are under way at a time: bandwidth is bytes in flight over latency.
+    constexpr int ahead = 4, stride = 32 * size;
+    for (int start = lane * size; start < in; start += ahead * stride) {
+      uint4 left[ahead], right[ahead];
+#pragma unroll
+      for (int u = 0; u < ahead; ++u) {
+        const int i = start + u * stride;
+        left[u] = right[u] = make_uint4(0, 0, 0, 0);
+        if (i < in) {
+          left[u] = __ldg(reinterpret_cast<const uint4*>(a + i));
+          right[u] = __ldg(reinterpret_cast<const uint4*>(b + i));
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < ahead; ++u) {
+        const int i = start + u * stride;
+        if (i >= in) break;
+        float values[size], one[size], other[size];
+        Pack<T>::load(row + i, values);
+        Pack<T>::unpack(left[u], one);
+        Pack<T>::unpack(right[u], other);
+        for (int k = 0; k < size; ++k) sum_a += one[k] * values[k], sum_b += other[k] * values[k];
+      }
     }
     sum_a = warp_sum(sum_a);
     sum_b = warp_sum(sum_b);

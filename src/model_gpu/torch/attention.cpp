@@ -40,13 +40,20 @@ Plain plain_attention(const Parts& parts, std::int64_t start, std::int64_t rows,
 // Only the gradient of flash attention asks this setting; elsewhere it would forbid cuBLAS without its variable.
 class Deterministic {
  public:
-  Deterministic() : before_(at::globalContext().deterministicAlgorithms()) {
-    at::globalContext().setDeterministicAlgorithms(true, true);
+  Deterministic()
+      : before_(at::globalContext().deterministicAlgorithms()),
+        only_warned_(at::globalContext().deterministicAlgorithmsWarnOnly()),
+        filled_(at::globalContext().deterministicFillUninitializedMemory()) {
+    at::globalContext().setDeterministicAlgorithms(true, false);  // where it only warns, flash attention ignores it
+    at::globalContext().setDeterministicFillUninitializedMemory(false);
   }
-  ~Deterministic() { at::globalContext().setDeterministicAlgorithms(before_, true); }
+  ~Deterministic() {
+    at::globalContext().setDeterministicAlgorithms(before_, only_warned_);
+    at::globalContext().setDeterministicFillUninitializedMemory(filled_);
+  }
 
  private:
-  bool before_;
+  bool before_, only_warned_, filled_;
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ GpuDecoder::GpuDecoder(std::shared_ptr<SharedModel> model, std::vector<Tensor> o
                                    : model_->description.context),
       usable_(options.usable_vocabulary > 0 ? options.usable_vocabulary : model_->description.vocabulary) {
   const ModelDescription& description = model_->description;
-  const bool gpu = operations_.on_gpu();
+  const bool gpu = model_->device.is_cuda();
   const auto values = at::TensorOptions(model_->device).dtype(model_->type);
   const auto ints = at::TensorOptions(model_->device).dtype(at::kInt);
   const std::int64_t page_elements = description.kv_heads * 16 * description.head_dim;

@@ -10,7 +10,7 @@ using at::Tensor;
 }  // namespace
 
 void GpuDecoder::linear(Tensor& y, const Tensor& x, const Tensor& weight) const {
-  if (operations_.on_gpu() && x.size(0) == 1) {
+  if (operations_.has_kernels() && x.size(0) == 1) {
     operations_.single_row(x, weight, {}, y);
   } else {
     operations_.product(y, x, false, weight, true);
@@ -43,7 +43,8 @@ void GpuDecoder::attend(const Inputs& inputs, const StepPlan& plan, std::int64_t
 }
 
 void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
-  if (operations_.on_gpu() && plan.tokens == 1 && plan.rows == 1 && adapters_.empty()) return compute_single(inputs);
+  if (operations_.has_kernels() && plan.tokens == 1 && plan.rows == 1 && adapters_.empty())
+    return compute_single(inputs);
   const ModelDescription& description = model_->description;
   const auto options = model_->weights.embedding.options();
   const std::int64_t rows = plan.tokens;

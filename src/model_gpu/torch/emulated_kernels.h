@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "emulate/emulator.h"
 #include "model_gpu/kernel_build.h"
+#include "model_gpu/torch/kernel_module.h"
 #include "model_gpu/torch/torch_headers.h"
 
 namespace kw {
@@ -85,6 +88,57 @@ class EmulatedKernels {
   static std::string bytes_of(T value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
   }
+};
+
+// In the place of the GPU's: Operations, trainer and decoder launch their kernels as they would there, on CPU tensors.
+// Whole storages are copied in and out, so tensors may overlap as they like. Kernels that read addresses from memory
+// (low_rank_rows) cannot be launched so.
+class EmulatedLauncher final : public KernelLauncher {
+ public:
+  void launch(std::string_view kernel, const LaunchShape& shape,
+              std::initializer_list<KernelArgument> arguments) const override {
+    DeviceMemory memory;
+    LaunchArguments launch;
+    launch.kernel = kernel;
+    for (std::size_t i = 0; i < 3; ++i) launch.grid[i] = static_cast<std::uint32_t>(shape.grid[i]);
+    launch.block = {static_cast<std::uint32_t>(shape.threads), 1, 1};
+    launch.dynamic_shared_bytes = static_cast<std::uint32_t>(shape.shared_bytes);
+    struct Copied {
+      char* host;
+      std::size_t bytes;
+      std::uint64_t device;
+    };
+    std::vector<Copied> storages;
+    for (const KernelArgument& argument : arguments) {
+      std::uint64_t bits = argument.bits;
+      if (argument.tensor != nullptr && argument.tensor->defined()) {
+        auto* host = static_cast<char*>(argument.tensor->storage().mutable_data());
+        const std::size_t bytes = argument.tensor->storage().nbytes();
+        auto found = std::ranges::find(storages, host, &Copied::host);
+        if (found == storages.end()) {
+          const auto device = memory.allocate(bytes, "storage", MemoryAccessRight::read_write).value();
+          EXPECT_TRUE(memory.write(device, {host, bytes}).ok());
+          found = storages.insert(storages.end(), {host, bytes, device});
+        }
+        bits = found->device + static_cast<std::uint64_t>(static_cast<char*>(argument.tensor->data_ptr()) - host);
+      }
+      launch.parameters.emplace_back(reinterpret_cast<const char*>(&bits), static_cast<std::size_t>(argument.bytes));
+    }
+    const auto result = EmulatedKernels::module().run(memory, launch);
+    if (!result.ok()) throw std::runtime_error(std::string(kernel) + ": " + to_string(result.error()));
+    if (result->status != RunStatus::ok) {
+      std::string text = std::string(kernel) + ": " + std::string(name_of(result->status)) + result->unsupported;
+      for (const auto& finding : result->findings) text += "\n" + finding.message;
+      throw std::runtime_error(text);
+    }
+    for (const Copied& storage : storages) {
+      const std::string bytes = memory.read(storage.device, storage.bytes).value();
+      std::memcpy(storage.host, bytes.data(), bytes.size());
+    }
+    launched.insert(std::string(kernel));
+  }
+
+  mutable std::set<std::string> launched;
 };
 
 }  // namespace kw

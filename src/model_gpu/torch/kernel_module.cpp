@@ -28,7 +28,16 @@ KernelModule::KernelModule(const std::string& cubin) : driver_(usable_driver()) 
   require(driver_, driver_.cuModuleLoadData(&module_, cubin.data()), "loading the model's kernels");
 }
 
-void KernelModule::launch_with(std::string_view kernel, const LaunchShape& shape, void** arguments) const {
+void KernelModule::launch(std::string_view kernel, const LaunchShape& shape,
+                          std::initializer_list<KernelArgument> arguments) const {
+  constexpr std::size_t most_arguments = 24;
+  void* addresses[most_arguments];
+  std::size_t count = 0;
+  for (const KernelArgument& argument : arguments) {
+    if (count == most_arguments) throw std::runtime_error("a kernel has too many parameters");
+    addresses[count++] = const_cast<std::uint64_t*>(&argument.bits);
+  }
+
   auto found = functions_.find(kernel);
   if (found == functions_.end()) {
     const std::string name(kernel);
@@ -46,7 +55,7 @@ void KernelModule::launch_with(std::string_view kernel, const LaunchShape& shape
           driver_.cuLaunchKernel(found->second, static_cast<unsigned>(shape.grid[0]),
                                  static_cast<unsigned>(shape.grid[1]), static_cast<unsigned>(shape.grid[2]),
                                  static_cast<unsigned>(shape.threads), 1, 1, static_cast<unsigned>(shape.shared_bytes),
-                                 c10::cuda::getCurrentCUDAStream().stream(), arguments, nullptr),
+                                 c10::cuda::getCurrentCUDAStream().stream(), addresses, nullptr),
           "launching " + found->first);
 }
 

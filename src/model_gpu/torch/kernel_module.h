@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +15,7 @@
 #include <utility>
 
 #include "gpu/driver.h"
+#include "model_gpu/torch/torch_headers.h"
 
 namespace kw {
 
@@ -22,22 +25,38 @@ struct LaunchShape {
   std::int64_t shared_bytes = 0;
 };
 
-class KernelModule {
+// A tensor (its address; null where it is undefined) or a number, of exactly the type of the kernel's parameter.
+struct KernelArgument {
+  KernelArgument(const at::Tensor& given) : tensor(&given), bits(0) {
+    void* address = given.defined() ? given.data_ptr() : nullptr;
+    std::memcpy(&bits, &address, sizeof address);
+  }
+  KernelArgument(int number) : bits(0) { std::memcpy(&bits, &number, sizeof number); }
+  KernelArgument(float number) : bits(0), bytes(4) { std::memcpy(&bits, &number, sizeof number); }
+  KernelArgument(std::uint64_t number) : bits(number), bytes(8) {}
+
+  const at::Tensor* tensor = nullptr;
+  std::uint64_t bits;
+  int bytes = tensor != nullptr ? 8 : 4;
+};
+
+class KernelLauncher {
+ public:
+  virtual ~KernelLauncher() = default;
+  virtual void launch(std::string_view kernel, const LaunchShape& shape,
+                      std::initializer_list<KernelArgument> arguments) const = 0;
+};
+
+class KernelModule final : public KernelLauncher {
  public:
   explicit KernelModule(const std::string& cubin);
   KernelModule(const KernelModule&) = delete;
   KernelModule& operator=(const KernelModule&) = delete;
 
-  // Arguments have exactly the types of the kernel's parameters: pointers, int, float, std::uint64_t.
-  template <class... Arguments>
-  void launch(std::string_view kernel, const LaunchShape& shape, Arguments... arguments) const {
-    void* addresses[] = {static_cast<void*>(&arguments)...};
-    launch_with(kernel, shape, addresses);
-  }
+  void launch(std::string_view kernel, const LaunchShape& shape,
+              std::initializer_list<KernelArgument> arguments) const override;
 
  private:
-  void launch_with(std::string_view kernel, const LaunchShape& shape, void** arguments) const;
-
   const Driver& driver_;
   CUmodule module_ = nullptr;  // never unloaded: the context outlives us
   mutable std::map<std::string, CUfunction, std::less<>> functions_;

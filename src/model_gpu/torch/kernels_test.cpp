@@ -114,11 +114,11 @@ TEST_P(Kernels, SwigluAndItsGradient) {
   const int rows = 3, width = 104;
   const Tensor gate_up = random({rows, 2 * width}, type(), 2), dy = random({rows, width}, type());
   Tensor y = at::zeros({rows, width}, type()), y2 = y.clone(), again = y.clone(), again2 = y.clone();
-  EmulatedKernels::run(name("swiglu"), {1, rows, 1}, 32, 0, gate_up, y, width);
+  EmulatedKernels::run(name("swiglu"), {rows, 1, 1}, 32, 0, gate_up, y, width);
   twin().swiglu(gate_up, y2);
   expect_close(y, y2, "y");
   Tensor gradient = gate_up.clone(), gradient2 = gate_up.clone();
-  EmulatedKernels::run(name("swiglu_backward"), {1, rows, 1}, 32, 0, gradient, dy, again, width);
+  EmulatedKernels::run(name("swiglu_backward"), {rows, 1, 1}, 32, 0, gradient, dy, again, width);
   twin().swiglu_backward(gradient2, dy, again2);
   expect_close(gradient, gradient2, "gradient");
   expect_close(again, again2, "y again");

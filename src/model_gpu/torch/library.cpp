@@ -10,7 +10,7 @@ namespace {
 
 using at::Tensor;
 
-std::shared_ptr<const KernelModule> load_kernels(const std::string& cubin) {
+std::shared_ptr<const KernelLauncher> load_kernels(const std::string& cubin) {
   return cubin.empty() ? nullptr : std::make_shared<const KernelModule>(cubin);
 }
 

@@ -66,8 +66,9 @@ struct LowRankTable {
 
 class Operations {
  public:
-  explicit Operations(std::shared_ptr<const KernelModule> kernels) : kernels_(std::move(kernels)) {}
-  bool on_gpu() const { return kernels_ != nullptr; }
+  // None: the slow twins.
+  explicit Operations(std::shared_ptr<const KernelLauncher> kernels) : kernels_(std::move(kernels)) {}
+  bool has_kernels() const { return kernels_ != nullptr; }
 
   // out = alpha * op(a) op(b) + beta * out; types may differ between out and the others on the GPU.
   void product(at::Tensor& out, const at::Tensor& a, bool transpose_a, const at::Tensor& b, bool transpose_b,
@@ -127,7 +128,7 @@ class Operations {
   Stopwatch& stopwatch() const { return stopwatch_; }
 
  private:
-  std::shared_ptr<const KernelModule> kernels_;
+  std::shared_ptr<const KernelLauncher> kernels_;
   mutable Stopwatch stopwatch_;
 };
 

@@ -33,7 +33,7 @@ void Operations::rotate_into_cache(Tensor& qkv, const Tensor& bias, const Tensor
                                    const Tensor& cosine, const Tensor& sine, const HeadShape& shape, Tensor& keys,
                                    Tensor& values) const {
   const std::int64_t rows = qkv.size(0);
-  if (!on_gpu()) {
+  if (!has_kernels()) {
     rotate_qkv(qkv, bias, positions, cosine, sine, shape, false);
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t slot = slots[row].item<std::int32_t>();
@@ -44,15 +44,15 @@ void Operations::rotate_into_cache(Tensor& qkv, const Tensor& bias, const Tensor
     }
     return;
   }
-  kernels_->launch(typed("rotate_into_cache", qkv), {{rows, 1, 1}, 256, 0}, address(qkv), address(bias),
-                   address(positions), address(slots), address(cosine), address(sine), address(keys), address(values),
-                   as_int(shape.heads), as_int(shape.kv_heads), as_int(shape.head_dim));
+  kernels_->launch(typed("rotate_into_cache", qkv), {{rows, 1, 1}, 256, 0},
+                   {qkv, bias, positions, slots, cosine, sine, keys, values, as_int(shape.heads),
+                    as_int(shape.kv_heads), as_int(shape.head_dim)});
 }
 
 void Operations::paged_attention(const Tensor& qkv, const Tensor& keys, const Tensor& values, const PagedRows& rows,
                                  const HeadShape& shape, std::int64_t parts, Tensor& scratch, Tensor& out) const {
   const std::int64_t count = qkv.size(0);
-  if (!on_gpu()) {
+  if (!has_kernels()) {
     const std::int64_t stride = rows.table_stride[0].item<std::int32_t>(), group = shape.heads / shape.kv_heads;
     for (std::int64_t row = 0; row < count; ++row) {
       const std::int64_t length = rows.lengths[row].item<std::int32_t>();
@@ -75,20 +75,19 @@ void Operations::paged_attention(const Tensor& qkv, const Tensor& keys, const Te
   }
   if (!has_matrix_attention(qkv, shape)) {
     kernels_->launch(typed("paged_attention_plain", qkv), {{shape.heads, count, 1}, 32, shape.head_dim * 4},
-                     address(qkv), address(keys), address(values), address(rows.tables), address(rows.table_of_row),
-                     address(rows.lengths), address(rows.table_stride), address(out), as_int(shape.kv_heads),
-                     as_int(shape.head_dim), static_cast<float>(shape.scale));
+                     {qkv, keys, values, rows.tables, rows.table_of_row, rows.lengths, rows.table_stride, out,
+                      as_int(shape.kv_heads), as_int(shape.head_dim), static_cast<float>(shape.scale)});
     return;
   }
-  float* part_out = scratch.data_ptr<float>();
-  float* part_scale = part_out + count * shape.heads * parts * shape.head_dim;
+  const std::int64_t part_elements = count * shape.heads * parts;
+  const Tensor part_out = scratch.narrow(0, 0, part_elements * shape.head_dim);
+  const Tensor part_scale = scratch.narrow(0, part_elements * shape.head_dim, part_elements * 2);
   kernels_->launch("paged_attention_" + std::to_string(shape.head_dim), {{parts, shape.kv_heads, count}, 128, 0},
-                   address(qkv), address(keys), address(values), address(rows.tables), address(rows.table_of_row),
-                   address(rows.lengths), address(rows.table_stride), address(out), part_out, part_scale,
-                   as_int(shape.heads), as_int(shape.kv_heads), static_cast<float>(shape.scale));
+                   {qkv, keys, values, rows.tables, rows.table_of_row, rows.lengths, rows.table_stride, out, part_out,
+                    part_scale, as_int(shape.heads), as_int(shape.kv_heads), static_cast<float>(shape.scale)});
   if (parts > 1) {
-    kernels_->launch("join_attention", {{shape.heads, count, 1}, as_int(shape.head_dim), 0}, part_out, part_scale,
-                     address(out), as_int(parts));
+    kernels_->launch("join_attention", {{shape.heads, count, 1}, as_int(shape.head_dim), 0},
+                     {part_out, part_scale, out, as_int(parts)});
   }
 }
 
@@ -96,7 +95,7 @@ void Operations::low_rank_rows(const Tensor& x, const LowRankTable& table, const
                                Tensor y) const {
   if (table.most_rank == 0) return;
   const std::int64_t rows = x.size(0), out = y.size(1);
-  if (!on_gpu()) {
+  if (!has_kernels()) {
     for (std::int64_t row = 0; row < rows; ++row) {
       const int adapter = adapter_of_row[row].item<std::int32_t>();
       if (adapter < 0 || !table.a_values[static_cast<std::size_t>(adapter)].defined()) continue;
@@ -107,15 +106,14 @@ void Operations::low_rank_rows(const Tensor& x, const LowRankTable& table, const
   }
   constexpr std::int64_t part = 1024;
   kernels_->launch(typed("low_rank_rows", x), {{(out + part - 1) / part, rows, 1}, 256, table.most_rank * 4},
-                   address(x), as_int(x.stride(0)), address(y), as_int(y.stride(0)), address(adapter_of_row),
-                   address(table.a), address(table.b), address(table.scales), address(table.ranks), as_int(x.size(1)),
-                   as_int(out), as_int(part));
+                   {x, as_int(x.stride(0)), y, as_int(y.stride(0)), adapter_of_row, table.a, table.b, table.scales,
+                    table.ranks, as_int(x.size(1)), as_int(out), as_int(part)});
 }
 
 void Operations::sample(const Tensor& logits, const Tensor& rules, std::int64_t usable, std::int64_t parts,
                         Tensor& scratch, Tensor& tokens, Tensor& log_probs) const {
   const std::int64_t rows = logits.size(0), width = logits.size(1);
-  if (!on_gpu()) {
+  if (!has_kernels()) {
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto* rule = reinterpret_cast<const std::uint32_t*>(rules.data_ptr<std::int32_t>()) + row * 4;
       const Tensor z = logits[row].narrow(0, 0, usable) * std::bit_cast<float>(rule[0]);
@@ -132,10 +130,8 @@ void Operations::sample(const Tensor& logits, const Tensor& rules, std::int64_t 
     }
     return;
   }
-  kernels_->launch("sample_parts", {{parts, rows, 1}, 256, 0}, address(logits), address(rules), address(scratch),
-                   as_int(width), as_int(usable));
-  kernels_->launch("sample_join", {{rows, 1, 1}, 32, 0}, address(scratch), as_int(parts), address(tokens),
-                   address(log_probs));
+  kernels_->launch("sample_parts", {{parts, rows, 1}, 256, 0}, {logits, rules, scratch, as_int(width), as_int(usable)});
+  kernels_->launch("sample_join", {{rows, 1, 1}, 32, 0}, {scratch, as_int(parts), tokens, log_probs});
 }
 
 }  // namespace kw

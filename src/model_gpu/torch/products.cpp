@@ -18,13 +18,14 @@ cudaDataType_t cublas_type(const Tensor& tensor) {
 // cuBLAS counts columns first: what it sees is out^T = op(b)^T op(a)^T, and a row-major matrix is its own transpose.
 void Operations::product(Tensor& out, const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b, double beta,
                          double alpha) const {
-  if (!on_gpu()) {
+  if (!out.is_cuda()) {
     const Tensor left = transpose_a ? a.t() : a, right = transpose_b ? b.t() : b;
     if (beta == 0 && alpha == 1 && out.scalar_type() == a.scalar_type()) {
       at::mm_out(out, left, right);
     } else {
-      const Tensor result = at::mm(left, right).to(out.scalar_type());
-      out.mul_(beta == 0 ? 0 : beta).add_(result, alpha);
+      // As cuBLAS does: with beta 0, what was there does not matter, even if it is not a number.
+      const Tensor result = at::mm(left.to(at::kFloat), right.to(at::kFloat)) * alpha;
+      out.copy_(beta == 0 ? result : result + out.to(at::kFloat) * beta);
     }
     return;
   }
@@ -45,16 +46,17 @@ void Operations::product(Tensor& out, const Tensor& a, bool transpose_a, const T
 
 void Operations::single_row(const Tensor& x, const Tensor& weight, const SingleRow& extras, Tensor& y) const {
   const std::int64_t in = weight.size(1), out = extras.pairs ? weight.size(0) / 2 : weight.size(0);
-  constexpr int threads = 128;
+  // Few outputs: smaller blocks, so that they spread evenly.
+  const int threads = out < 8192 ? 64 : 128;
   const std::int64_t work = extras.pairs ? out : (out + 1) / 2;  // warps, if each did one piece
   // A block reads the row first; beyond what the GPU holds at once, blocks would only read it again.
-  const std::int64_t blocks = std::min<std::int64_t>((work + 3) / 4, 132 * 16);
+  const std::int64_t blocks = std::min<std::int64_t>((work + threads / 32 - 1) / (threads / 32), 132 * 16);
   const std::string kernel = y.scalar_type() == at::kFloat && x.scalar_type() == at::kBFloat16
                                  ? std::string("single_row_logits_bf16")
                                  : typed("single_row", x);
-  kernels_->launch(kernel, {{blocks, 1, 1}, threads, in * x.element_size()}, address(x), address(extras.norm),
-                   static_cast<float>(extras.epsilon), address(weight), address(extras.bias), address(extras.residual),
-                   address(y), as_int(in), as_int(out), extras.pairs ? 1 : 0);
+  kernels_->launch(kernel, {{blocks, 1, 1}, threads, in * x.element_size()},
+                   {x, extras.norm, static_cast<float>(extras.epsilon), weight, extras.bias, extras.residual, y,
+                    as_int(in), as_int(out), extras.pairs ? 1 : 0});
 }
 
 }  // namespace kw

@@ -26,7 +26,7 @@ void GpuTrainer::add_part(std::string name, std::int64_t size, std::int64_t devi
 
 GpuTrainer::GpuTrainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
                        std::span<const float> value_head, const TrainingOptions& training, const GpuOptions& options,
-                       std::shared_ptr<const KernelModule> kernels)
+                       std::shared_ptr<const KernelLauncher> kernels)
     : shared_(std::make_shared<SharedModel>(
           SharedModel{parameters.description,
                       at::Device(options.on_cpu ? at::kCPU : at::kCUDA),
@@ -80,7 +80,7 @@ Tensor GpuTrainer::to_device(const std::vector<std::int32_t>& values) const {
 }
 
 std::int64_t GpuTrainer::chunk_rows() const {
-  return operations_.on_gpu() ? std::max(training_.logits_chunk, least_rows_at_once) : training_.logits_chunk;
+  return operations_.has_kernels() ? std::max(training_.logits_chunk, least_rows_at_once) : training_.logits_chunk;
 }
 
 TokenScores GpuTrainer::run(const BatchPlan& plan, bool keep) {

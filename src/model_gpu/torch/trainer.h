@@ -17,7 +17,7 @@ struct SharedModel {
   ModelDescription description;
   at::Device device;
   at::ScalarType type;
-  std::shared_ptr<const KernelModule> kernels;
+  std::shared_ptr<const KernelLauncher> kernels;
   ModelTensors weights;                // in the computing type
   std::vector<AdapterViews> adapters;  // likewise
   RotaryTensors rotary;
@@ -35,7 +35,7 @@ struct PartTensors {
 class GpuTrainer final : public DeviceTrainer {
  public:
   GpuTrainer(const Parameters& parameters, const std::vector<Adapter>& adapters, std::span<const float> value_head,
-             const TrainingOptions& training, const GpuOptions& options, std::shared_ptr<const KernelModule> kernels);
+             const TrainingOptions& training, const GpuOptions& options, std::shared_ptr<const KernelLauncher> kernels);
 
   TokenScores run(const BatchPlan& plan, bool keep) override;
   void backward(const BatchPlan& plan, const ScoreGradients& gradients) override;
