@@ -211,6 +211,17 @@ void decode(ThreadTeam& team, const Arguments& arguments) {
       std::printf("| %s | %lld | %.3f | %.0f | %.1f %% |\n", name.c_str(), static_cast<long long>(batch), seconds * 1e3,
                   static_cast<double>(batch) / seconds, 100 * share);
       std::fflush(stdout);
+      if (!arguments.profile) continue;
+      GpuDecoderOptions profiled = options;
+      profiled.cache_bytes = std::int64_t{12} << 30;
+      profiled.profile = true;
+      auto pieces = require(make_gpu_decoder(parameters, {}, profiled));
+      Sequences again(*pieces, batch, context, 8);
+      for (int i = 0; i < 2; ++i) again.step(*pieces, 1);
+      gpu_decoder_profile(*pieces);
+      for (int i = 0; i < 4; ++i) again.step(*pieces, 1);
+      std::printf("four steps, piece by piece (each with the cost of an event):\n%s",
+                  gpu_decoder_profile(*pieces).c_str());
     }
   }
 }

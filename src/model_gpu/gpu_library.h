@@ -67,6 +67,8 @@ class ModelGpuLibrary {
   // On the trainer's own weights.
   virtual std::unique_ptr<Decoder> make_decoder(DeviceTrainer& trainer, const GpuDecoderOptions& options,
                                                 HostSampler sampler) const = 0;
+  // Of a decoder that was made here.
+  virtual std::string decoder_profile(Decoder& decoder) const = 0;
 };
 
 }  // namespace kw

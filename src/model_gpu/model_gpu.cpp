@@ -98,7 +98,10 @@ auto guarded(const char* what, Function function) -> Result<decltype(function())
   }
 }
 
-Result<void> check_shape(const ModelDescription& model, bool on_cpu) {
+Result<void> check_shape(const ModelDescription& model, std::int64_t usable_vocabulary, bool on_cpu) {
+  if (usable_vocabulary < 0 || usable_vocabulary > model.vocabulary) {
+    return Error{"the usable vocabulary is larger than the vocabulary", "", {}};
+  }
   if (on_cpu) return {};
   if (model.hidden % 8 != 0 || model.intermediate % 8 != 0 || model.head_dim % 8 != 0) {
     return Error{"the GPU's kernels need hidden, intermediate and head sizes that are multiples of 8", "", {}};
@@ -286,7 +289,7 @@ Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, 
                                                   const TrainingOptions& training, const OptimizerOptions& optimizer,
                                                   const GpuOptions& options, std::uint64_t seed) {
   if (optimizer.eight_bit) return Error{"8-bit moments are not there on the GPU", "leave them in 32 bits", {}};
-  KW_TRY_VOID(check_shape(parameters.description, options.on_cpu));
+  KW_TRY_VOID(check_shape(parameters.description, training.usable_vocabulary, options.on_cpu));
   KW_TRY_VOID(check_adapters(parameters.description, adapters));
   KW_TRY(const std::string cubin, cubin_for(options.on_cpu));
   if (!library().ok()) return library().error();
@@ -305,7 +308,7 @@ Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, 
 
 Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
                                                   const GpuDecoderOptions& options) {
-  KW_TRY_VOID(check_shape(parameters.description, options.on_cpu));
+  KW_TRY_VOID(check_shape(parameters.description, options.usable_vocabulary, options.on_cpu));
   KW_TRY_VOID(check_adapters(parameters.description, adapters));
   KW_TRY(const std::string cubin, cubin_for(options.on_cpu));
   if (!library().ok()) return library().error();
@@ -327,6 +330,11 @@ Result<std::string> model_gpu_name() {
     return guarded("asking for its name", [] { return (*library())->gpu_name(); });
   }();
   return found;
+}
+
+std::string gpu_decoder_profile(Decoder& decoder) {
+  const auto text = guarded("profiling", [&] { return (*library())->decoder_profile(decoder); });
+  return text.ok() ? *text : to_string(text.error());
 }
 
 std::string gpu_trainer_profile(Trainer& trainer) {

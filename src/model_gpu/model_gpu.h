@@ -40,6 +40,7 @@ struct GpuDecoderOptions {
   std::int64_t most_tokens = 8192;     // of one step
   std::int64_t usable_vocabulary = 0;  // 0: all
   bool graphs = true;                  // steps of one token a row run as CUDA graphs
+  bool profile = false;                // events around each piece instead of graphs; see gpu_decoder_profile
 };
 
 // `seed` is for the value head's first weights. 8-bit moments are refused.
@@ -56,7 +57,8 @@ Result<std::unique_ptr<Decoder>> make_gpu_decoder(Trainer& trainer, const GpuDec
 // "NVIDIA H200", or why there is none that can be used. The first answer stays.
 Result<std::string> model_gpu_name();
 
-// Device time by piece since the last call, with GpuOptions::profile.
+// Device time by piece since the last call, where `profile` was asked for.
 std::string gpu_trainer_profile(Trainer& trainer);
+std::string gpu_decoder_profile(Decoder& decoder);  // one that make_gpu_decoder made
 
 }  // namespace kw

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "model/cpu_trainer.h"
-#include "model/presets.h"
+#include "model_gpu/model_for_tests.h"
 #include "rollout/cpu_decoder.h"
 
 namespace kw {
@@ -20,63 +20,6 @@ namespace {
 
 // Torch's threads would only wait for each other on tensors of this size.
 [[maybe_unused]] const int one_thread = ::setenv("OMP_NUM_THREADS", "1", 1);
-
-ThreadTeam& team() {
-  static ThreadTeam threads(1);
-  return threads;
-}
-
-ModelDescription small_description(bool qwen) {
-  ModelDescription model;
-  model.architecture = qwen ? decltype(model.architecture)::qwen2 : decltype(model.architecture)::llama;
-  model.layers = 3;
-  model.hidden = 64;
-  model.heads = 4;
-  model.kv_heads = 2;
-  model.head_dim = 32;
-  model.intermediate = 96;
-  model.vocabulary = 200;
-  model.context = 256;
-  model.tied_embeddings = !qwen;
-  model.attention_bias = qwen;
-  return model;
-}
-
-// Weights larger than a model starts with, so that tokens matter to each other; biases and norms are random too.
-Parameters random_parameters(const ModelDescription& model) {
-  Parameters parameters = initial_parameters(team(), model, 7);
-  Random random(11);
-  for (float& value : parameters.values) value = value * 4 + static_cast<float>(0.02 * random.normal());
-  return parameters;
-}
-
-std::vector<Adapter> random_adapters(const ModelDescription& model) {
-  using enum Projection;
-  std::vector<Adapter> adapters;
-  adapters.push_back(make_adapter(model, "all", 8, 16, {q, k, v, o, gate, up, down}, 1));
-  adapters.push_back(make_adapter(model, "some", 16, 8, {q, v, up}, 2));
-  Random random(12);
-  for (Adapter& adapter : adapters) {
-    for (float& value : adapter.values) value += static_cast<float>(0.05 * random.normal());
-  }
-  return adapters;
-}
-
-PackedBatch random_batch(const ModelDescription& model, bool with_adapters) {
-  Random random(3);
-  PackedBatch batch;
-  batch.starts = {0};
-  for (const int length : {17, 1, 40, 9}) {
-    for (int i = 0; i < length; ++i) {
-      batch.tokens.push_back(static_cast<std::int32_t>(random.integer(0, model.vocabulary - 20)));
-      batch.scored.push_back(i > 0 && random.uniform() < 0.7);
-    }
-    batch.starts.push_back(static_cast<std::int64_t>(batch.tokens.size()));
-  }
-  if (with_adapters) batch.adapter = {1, -1, 0, 1};
-  batch.temperature = 0.8f;
-  return batch;
-}
 
 // Steps that move a weight by its gradient, nearly: AdamW without memory and with a large epsilon.
 OptimizerOptions plain_steps() {
@@ -144,12 +87,13 @@ struct TrainingCase {
 };
 
 void compare_with_cpu(const GpuOptions& device, double score_bound, double gradient_bound) {
+  const float size = device.precision == GpuPrecision::bf16 ? 1 : 4;
   for (const TrainingCase& c :
        {TrainingCase{false, true, false, false, false, 1 << 30}, TrainingCase{true, true, true, true, true, 0},
         TrainingCase{true, false, true, false, true, 1 << 30}}) {
     const ModelDescription model = small_description(c.qwen);
-    const Parameters parameters = random_parameters(model);
-    const auto adapters = c.adapters ? random_adapters(model) : std::vector<Adapter>{};
+    const Parameters parameters = random_parameters(model, size);
+    const auto adapters = c.adapters ? random_adapters(model, size) : std::vector<Adapter>{};
     const PackedBatch batch = random_batch(model, c.adapters);
     TrainingOptions training;
     training.train_base = c.train_base;
@@ -187,6 +131,15 @@ GpuOptions on_cpu() {
 }
 
 TEST(ModelGpuTrainer, OnCpuTensorsEqualsTheCpuTrainer) { compare_with_cpu(on_cpu(), 1e-4, 2e-5); }
+
+// What rounding to 8 bits does to these models.
+constexpr double bf16_scores = 0.15, bf16_gradients = 0.05;
+
+TEST(ModelGpuTrainer, OnCpuTensorsInBf16IsNearTheCpuTrainer) {
+  GpuOptions options = on_cpu();
+  options.precision = GpuPrecision::bf16;
+  compare_with_cpu(options, bf16_scores, bf16_gradients);
+}
 
 void continue_bit_for_bit(const GpuOptions& options) {
   const ModelDescription model = small_description(true);
@@ -311,10 +264,11 @@ double worst_against(Trainer& trainer, const Decoded& decoded, bool with_adapter
 }
 
 void decode_like_cpu(const GpuDecoderOptions& place, double bound, bool same_tokens) {
+  const float size = place.precision == GpuPrecision::bf16 ? 1 : 4;
   for (const bool qwen : {false, true}) {
     const ModelDescription model = small_description(qwen);
-    const Parameters parameters = random_parameters(model);
-    const auto adapters = random_adapters(model);
+    const Parameters parameters = random_parameters(model, size);
+    const auto adapters = random_adapters(model, size);
     GpuDecoderOptions options = place;
     options.page_count = 64;
     auto found = make_gpu_decoder(parameters, adapters, options);
@@ -345,6 +299,12 @@ GpuDecoderOptions decoder_on_cpu() {
 }
 
 TEST(ModelGpuDecoder, OnCpuTensorsEqualsTheCpuDecoder) { decode_like_cpu(decoder_on_cpu(), 2e-4, true); }
+
+TEST(ModelGpuDecoder, OnCpuTensorsInBf16IsNearTheCpuDecoder) {
+  GpuDecoderOptions options = decoder_on_cpu();
+  options.precision = GpuPrecision::bf16;
+  decode_like_cpu(options, bf16_scores, false);
+}
 
 TEST(ModelGpuDecoder, FollowsItsTrainer) {
   const ModelDescription model = small_description(false);
@@ -412,7 +372,7 @@ TEST(ModelOnGpu, TrainerInFloat32EqualsTheCpu) {
 
 TEST(ModelOnGpu, TrainerInBf16IsNearTheCpu) {
   SKIP_WITHOUT_GPU();
-  compare_with_cpu({}, 0.15, 0.05);
+  compare_with_cpu({}, bf16_scores, bf16_gradients);
 }
 
 TEST(ModelOnGpu, RestoredItContinuesBitForBit) {
@@ -431,7 +391,7 @@ TEST(ModelOnGpu, DecoderInFloat32EqualsTheCpu) {
 
 TEST(ModelOnGpu, DecoderInBf16IsNearTheCpu) {
   SKIP_WITHOUT_GPU();
-  decode_like_cpu({}, 0.15, false);
+  decode_like_cpu({}, bf16_scores, false);
 }
 
 }  // namespace

@@ -9,17 +9,19 @@ __device__ void embed(const int* ids, const T* table, T* out, int width) {
 FOR_BOTH_TYPES(embed, (const int* ids, const bf16* table, bf16* out, int width),
                (const int* ids, const float* table, float* out, int width), (ids, table, out, width))
 
-// One block for each distinct token: `rows` lists where it stands, in order, so the sum has one order.
+// For each distinct token, `rows` lists where it stands, in order, so the sum has one order. grid: (tokens, parts of
+// the width)
 template <class T>
 __device__ void embed_backward(const int* ids, const int* starts, const int* rows, const T* dx, float* dtable,
                                int width) {
   const u64 to = static_cast<u64>(ids[blockIdx.x]) * width;
   const int begin = starts[blockIdx.x], end = starts[blockIdx.x + 1];
-  for (int i = threadIdx.x; i < width; i += blockDim.x) {
-    float sum = 0;
-    for (int k = begin; k < end; ++k) sum += to_float(dx[static_cast<u64>(rows[k]) * width + i]);
-    dtable[to + i] += sum;
-  }
+  const int i = blockIdx.y * blockDim.x + threadIdx.x;
+  if (i >= width) return;
+  float sum = 0;
+#pragma unroll 8
+  for (int k = begin; k < end; ++k) sum += to_float(dx[static_cast<u64>(rows[k]) * width + i]);
+  dtable[to + i] += sum;
 }
 FOR_BOTH_TYPES(embed_backward,
                (const int* ids, const int* starts, const int* rows, const bf16* dx, float* dtable, int width),

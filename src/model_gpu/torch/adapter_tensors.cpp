@@ -117,21 +117,23 @@ std::int64_t rank_of(const GroupTensors::Target& target) { return target.b.size(
 
 }  // namespace
 
-void add_adapters(const Operations& operations, const std::vector<AdapterViews>& adapters,
-                  const std::vector<BatchPlan::Run>& runs, std::int64_t layer, AdapterGroup group, const Tensor& x,
-                  const Tensor& y) {
-  for (const BatchPlan::Run& run : runs) {
-    const AdapterViews& adapter = adapters[static_cast<std::size_t>(run.adapter)];
+std::vector<Tensor> add_adapters(const Operations& operations, const std::vector<AdapterViews>& adapters,
+                                 const std::vector<BatchPlan::Run>& runs, std::int64_t layer, AdapterGroup group,
+                                 const Tensor& x, const Tensor& y) {
+  std::vector<Tensor> inner(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const AdapterViews& adapter = adapters[static_cast<std::size_t>(runs[i].adapter)];
     const GroupTensors& weights = group_at(adapter.weights, layer, group);
     if (!weights.a.defined()) continue;
-    Tensor inner = at::empty({run.rows, weights.a.size(0)}, x.options());
-    operations.product(inner, rows_of(x, run), false, weights.a, true);
+    inner[i] = at::empty({runs[i].rows, weights.a.size(0)}, x.options());
+    operations.product(inner[i], rows_of(x, runs[i]), false, weights.a, true);
     for (const auto& target : weights.targets) {
-      Tensor part = rows_of(y, run).narrow(1, target.column, target.b.size(0));
-      operations.product(part, inner.narrow(1, target.first_rank, rank_of(target)), false, target.b, true, 1,
+      Tensor part = rows_of(y, runs[i]).narrow(1, target.column, target.b.size(0));
+      operations.product(part, inner[i].narrow(1, target.first_rank, rank_of(target)), false, target.b, true, 1,
                          static_cast<double>(adapter.scale));
     }
   }
+  return inner;
 }
 
 std::vector<Tensor> adapters_input_gradient(const Operations& operations, const std::vector<AdapterViews>& adapters,
@@ -156,21 +158,20 @@ std::vector<Tensor> adapters_input_gradient(const Operations& operations, const 
 
 void adapters_weight_gradient(const Operations& operations, const std::vector<AdapterViews>& adapters,
                               const std::vector<BatchPlan::Run>& runs, std::int64_t layer, AdapterGroup group,
-                              const Tensor& dy, const Tensor& x, const std::vector<Tensor>& d_inner) {
+                              const Tensor& dy, const Tensor& x, const std::vector<Tensor>& inner,
+                              const std::vector<Tensor>& d_inner) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const AdapterViews& adapter = adapters[static_cast<std::size_t>(runs[i].adapter)];
     const GroupTensors& weights = group_at(adapter.weights, layer, group);
     if (!weights.a.defined()) continue;
     const GroupTensors& gradients = group_at(adapter.gradients, layer, group);
-    Tensor inner = at::empty({runs[i].rows, weights.a.size(0)}, x.options());
-    operations.product(inner, rows_of(x, runs[i]), false, weights.a, true);
     Tensor da = gradients.a;
     operations.product(da, d_inner[i], true, rows_of(x, runs[i]), false, 1);
     for (std::size_t t = 0; t < weights.targets.size(); ++t) {
       const auto& target = weights.targets[t];
       Tensor db = gradients.targets[t].b;
       operations.product(db, rows_of(dy, runs[i]).narrow(1, target.column, target.b.size(0)), true,
-                         inner.narrow(1, target.first_rank, rank_of(target)), false, 1,
+                         inner[i].narrow(1, target.first_rank, rank_of(target)), false, 1,
                          static_cast<double>(adapter.scale));
     }
   }

@@ -51,17 +51,18 @@ struct AdapterViews {
   std::vector<LayerGroups> weights, gradients;
 };
 
-// y (rows, fused out) += scale * B (A x), for the rows of each run.
-void add_adapters(const Operations& operations, const std::vector<AdapterViews>& adapters,
-                  const std::vector<BatchPlan::Run>& runs, std::int64_t layer, AdapterGroup group, const at::Tensor& x,
-                  const at::Tensor& y);
+// y (rows, fused out) += scale * B (A x), for the rows of each run. Gives back A x of each, for the gradient.
+std::vector<at::Tensor> add_adapters(const Operations& operations, const std::vector<AdapterViews>& adapters,
+                                     const std::vector<BatchPlan::Run>& runs, std::int64_t layer, AdapterGroup group,
+                                     const at::Tensor& x, const at::Tensor& y);
 // First half of the gradient: dx += ...; gives back d(A x) for each run.
 std::vector<at::Tensor> adapters_input_gradient(const Operations& operations, const std::vector<AdapterViews>& adapters,
                                                 const std::vector<BatchPlan::Run>& runs, std::int64_t layer,
                                                 AdapterGroup group, const at::Tensor& dy, const at::Tensor& dx);
-// Second half: gradients of A and B.
+// Second half: gradients of A and B. inner: what add_adapters gave.
 void adapters_weight_gradient(const Operations& operations, const std::vector<AdapterViews>& adapters,
                               const std::vector<BatchPlan::Run>& runs, std::int64_t layer, AdapterGroup group,
-                              const at::Tensor& dy, const at::Tensor& x, const std::vector<at::Tensor>& d_inner);
+                              const at::Tensor& dy, const at::Tensor& x, const std::vector<at::Tensor>& inner,
+                              const std::vector<at::Tensor>& d_inner);
 
 }  // namespace kw

@@ -12,7 +12,7 @@ using at::Tensor;
 
 constexpr std::int64_t graph_rows[] = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 constexpr std::int64_t sampling_parts = 16;  // blocks that share a row of logits
-constexpr std::int64_t wanted_blocks = 132 * 4;
+constexpr std::int64_t wanted_blocks = 132 * 3;
 
 }  // namespace
 
@@ -48,6 +48,7 @@ GpuDecoder::GpuDecoder(std::shared_ptr<SharedModel> model, std::vector<Tensor> o
   results_ = at::zeros({2, options.most_rows}, ints);
   logits_ = at::empty({options.most_rows, description.vocabulary}, values.dtype(at::kFloat));
   if (gpu) stream_ = c10::cuda::getStreamFromPool();
+  operations_.stopwatch().enabled = options.profile && gpu;
 
   for (std::int64_t layer = 0; layer < description.layers && !model_->adapters.empty(); ++layer) {
     std::map<std::pair<int, std::int64_t>, LayerAdapters::Target> targets;  // by group and column
@@ -101,7 +102,7 @@ Tensor GpuDecoder::values(std::int64_t layer) const {
 
 // Few rows leave most of the GPU idle unless each one's context is divided.
 std::int64_t GpuDecoder::attention_parts(std::int64_t rows) const {
-  return std::clamp<std::int64_t>((wanted_blocks + rows * shape_.kv_heads - 1) / (rows * shape_.kv_heads), 1, 32);
+  return std::clamp<std::int64_t>(wanted_blocks / (rows * shape_.kv_heads), 1, 32);
 }
 
 Result<std::vector<SampledToken>> GpuDecoder::step(std::span<const DecoderRow> rows) {
@@ -119,11 +120,14 @@ Result<std::vector<SampledToken>> GpuDecoder::step(std::span<const DecoderRow> r
     const auto count = static_cast<std::int64_t>(rows.size());
     const bool single_tokens = std::ranges::all_of(rows, [](const DecoderRow& row) { return row.tokens.size() == 1; });
     const auto* padded = std::ranges::lower_bound(graph_rows, count);
-    const bool graph =
-        stream_ && options_.graphs && single_tokens && padded != std::end(graph_rows) && *padded <= options_.most_rows;
+    const bool graph = stream_ && options_.graphs && !options_.profile && single_tokens &&
+                       padded != std::end(graph_rows) && *padded <= options_.most_rows;
     const StepPlan plan = fill(rows, graph ? *padded : 0);
     input_.narrow(0, 0, plan.used).copy_(host_input_.narrow(0, 0, plan.used), true);
     const Inputs inputs = views(input_, plan.tokens, plan.rows);
+    // Profiling: the device waits until everything is enqueued, so that the host's time does not show.
+    if (operations_.stopwatch().enabled) at::cuda::sleep(40'000'000);
+    operations_.stopwatch().mark(nullptr);
     if (graph) {
       replay(inputs, plan);
     } else {
@@ -196,6 +200,7 @@ void GpuDecoder::finish(const Inputs& inputs, std::int64_t rows) {
   Tensor tokens = results_[0].narrow(0, 0, rows);
   Tensor log_probs = results_[1].view(at::kFloat).narrow(0, 0, rows);
   operations_.sample(logits, inputs.rules, usable_, sampling_parts, scratch, tokens, log_probs);
+  operations_.stopwatch().mark("sampling");
 }
 
 }  // namespace kw

@@ -29,6 +29,8 @@ class GpuDecoder final : public Decoder {
   Result<void> copy_page(std::int32_t from, std::int32_t to) override;
   std::int64_t weights_version() const override { return model_->version; }
 
+  std::string profile() { return operations_.stopwatch().report(); }
+
  private:
   // A step's inputs, as views of one int32 buffer. n tokens, m rows that are sampled.
   struct Inputs {

@@ -45,6 +45,7 @@ void GpuDecoder::attend(const Inputs& inputs, const StepPlan& plan, std::int64_t
 void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
   if (operations_.has_kernels() && plan.tokens == 1 && plan.rows == 1 && adapters_.empty())
     return compute_single(inputs);
+  auto& watch = operations_.stopwatch();
   const ModelDescription& description = model_->description;
   const auto options = model_->weights.embedding.options();
   const std::int64_t rows = plan.tokens;
@@ -57,21 +58,34 @@ void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
   for (std::int64_t layer = 0; layer < description.layers; ++layer) {
     const LayerTensors& weights = model_->weights.layers[static_cast<std::size_t>(layer)];
     operations_.rms_norm(stream, update, stream, weights.input_norm, description.rms_epsilon, norm, none);
+    watch.mark("norm");
     linear(qkv, norm, weights.qkv);
+    watch.mark("product qkv");
     adapt(inputs, layer, AdapterGroup::qkv, norm, qkv);
+    watch.mark("adapters");
     Tensor layer_keys = keys(layer), layer_values = values(layer);
     operations_.rotate_into_cache(qkv, weights.qkv_bias, inputs.positions, inputs.slots, model_->rotary.cosine,
                                   model_->rotary.sine, shape_, layer_keys, layer_values);
+    watch.mark("rotate into cache");
     attend(inputs, plan, layer, qkv, attention);
+    watch.mark("attention");
     linear(projected, attention, weights.o);
     if (weights.o_bias.defined()) projected.add_(weights.o_bias);
+    watch.mark("product o");
     adapt(inputs, layer, AdapterGroup::o, attention, projected);
+    watch.mark("adapters");
     operations_.rms_norm(stream, projected, stream, weights.post_attention_norm, description.rms_epsilon, norm, none);
+    watch.mark("norm");
     linear(gate_up, norm, weights.gate_up);
+    watch.mark("product gate up");
     adapt(inputs, layer, AdapterGroup::gate_up, norm, gate_up);
+    watch.mark("adapters");
     operations_.swiglu(gate_up, activated);
+    watch.mark("swiglu");
     linear(projected, activated, weights.down);
+    watch.mark("product down");
     adapt(inputs, layer, AdapterGroup::down, activated, projected);
+    watch.mark("adapters");
     update = projected;
   }
   if (plan.rows == 0) return;
@@ -82,11 +96,13 @@ void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
                        description.rms_epsilon, last_norm, none);
   Tensor logits = logits_.narrow(0, 0, plan.rows);
   linear(logits, last_norm, model_->weights.output);
+  watch.mark("product logits");
   finish(inputs, plan.rows);
 }
 
 // One row, no adapters: norms, biases, SwiGLU and residual additions are part of the products.
 void GpuDecoder::compute_single(const Inputs& inputs) {
+  auto& watch = operations_.stopwatch();
   const ModelDescription& description = model_->description;
   const auto options = model_->weights.embedding.options();
   const double epsilon = description.rms_epsilon;
@@ -99,16 +115,23 @@ void GpuDecoder::compute_single(const Inputs& inputs) {
   for (std::int64_t layer = 0; layer < description.layers; ++layer) {
     const LayerTensors& weights = model_->weights.layers[static_cast<std::size_t>(layer)];
     operations_.single_row(stream, weights.qkv, {weights.input_norm, {}, {}, epsilon, false}, qkv);
+    watch.mark("product qkv");
     Tensor layer_keys = keys(layer), layer_values = values(layer);
     operations_.rotate_into_cache(qkv, weights.qkv_bias, inputs.positions, inputs.slots, model_->rotary.cosine,
                                   model_->rotary.sine, shape_, layer_keys, layer_values);
+    watch.mark("rotate into cache");
     operations_.paged_attention(qkv, layer_keys, layer_values, inputs.paged, shape_, parts, scratch, attention);
+    watch.mark("attention");
     operations_.single_row(attention, weights.o, {{}, weights.o_bias, stream, 0, false}, stream);
+    watch.mark("product o");
     operations_.single_row(stream, weights.gate_up, {weights.post_attention_norm, {}, {}, epsilon, true}, activated);
+    watch.mark("product gate up");
     operations_.single_row(activated, weights.down, {{}, {}, stream, 0, false}, stream);
+    watch.mark("product down");
   }
   Tensor logits = logits_.narrow(0, 0, 1);
   operations_.single_row(stream, model_->weights.output, {model_->weights.final_norm, {}, {}, epsilon, false}, logits);
+  watch.mark("product logits");
   finish(inputs, 1);
 }
 

@@ -55,7 +55,7 @@ TEST_P(Kernels, EmbeddingAndItsGradient) {
   const Tensor dx = random({5, 40}, type());
   const TokenRows rows{ints({0, 3, 10}), ints({0, 1, 4, 5}), ints({1, 0, 3, 4, 2})};
   Tensor gradient = random({11, 40}, at::kFloat), gradient_wanted = gradient.clone();
-  EmulatedKernels::run(name("embed_backward"), {3, 1, 1}, 32, 0, rows.tokens, rows.starts, rows.rows, dx, gradient, 40);
+  EmulatedKernels::run(name("embed_backward"), {3, 2, 1}, 32, 0, rows.tokens, rows.starts, rows.rows, dx, gradient, 40);
   twin().embed_backward(rows, dx, gradient_wanted);
   expect_close(gradient, gradient_wanted, "embedding gradient");
 }

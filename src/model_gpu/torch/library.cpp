@@ -64,6 +64,8 @@ class LoadedLibrary final : public ModelGpuLibrary {
     return std::make_unique<GpuDecoder>(dynamic_cast<GpuTrainer&>(trainer).shared(), std::vector<Tensor>{}, options,
                                         sampler);
   }
+
+  std::string decoder_profile(Decoder& decoder) const override { return dynamic_cast<GpuDecoder&>(decoder).profile(); }
 };
 
 }  // namespace

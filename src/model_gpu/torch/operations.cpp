@@ -41,7 +41,7 @@ void Operations::embed_backward(const TokenRows& rows, const Tensor& dx, Tensor&
     dtable.index_add_(0, targets, dx.index_select(0, rows.rows).to(at::kFloat));
     return;
   }
-  kernels_->launch(typed("embed_backward", dx), {{rows.tokens.size(0), 1, 1}, 128, 0},
+  kernels_->launch(typed("embed_backward", dx), {{rows.tokens.size(0), (dx.size(1) + 127) / 128, 1}, 128, 0},
                    {rows.tokens, rows.starts, rows.rows, dx, dtable, as_int(dx.size(1))});
 }
 

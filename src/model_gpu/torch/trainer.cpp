@@ -128,7 +128,8 @@ Tensor GpuTrainer::block_forward(const Pass& pass, std::int64_t layer, const Ten
   const std::int64_t rows = stream.size(0);
   const auto floats = stream.options().dtype(at::kFloat);
   const auto adapt = [&](AdapterGroup group, const Tensor& x, const Tensor& y) {
-    add_adapters(operations_, shared_->adapters, pass.runs, layer, group, x, y);
+    block.adapted[static_cast<std::size_t>(group)] =
+        add_adapters(operations_, shared_->adapters, pass.runs, layer, group, x, y);
   };
 
   block.x = update.defined() ? at::empty_like(stream) : stream;

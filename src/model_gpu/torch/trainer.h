@@ -54,13 +54,14 @@ class GpuTrainer final : public DeviceTrainer {
  private:
   // What a block leaves for its gradient. T rows.
   struct Block {
-    at::Tensor x;                // (T, hidden): the residual stream that enters
-    at::Tensor norm1, inverse1;  // (T, hidden), (T)
-    at::Tensor qkv;              // (T, query + 2 key), rotated
-    AttentionOutput attention;   // (T, query)
-    at::Tensor middle;           // (T, hidden): the stream after attention
-    at::Tensor norm2, inverse2;  // (T, hidden), (T)
-    at::Tensor gate_up;          // (T, 2 intermediate)
+    at::Tensor x;                                                      // (T, hidden): the residual stream that enters
+    at::Tensor norm1, inverse1;                                        // (T, hidden), (T)
+    at::Tensor qkv;                                                    // (T, query + 2 key), rotated
+    AttentionOutput attention;                                         // (T, query)
+    at::Tensor middle;                                                 // (T, hidden): the stream after attention
+    at::Tensor norm2, inverse2;                                        // (T, hidden), (T)
+    at::Tensor gate_up;                                                // (T, 2 intermediate)
+    std::array<std::vector<at::Tensor>, adapter_group_count> adapted;  // A x of each group and run
   };
   struct Pass {
     SequenceStarts starts;
@@ -81,7 +82,7 @@ class GpuTrainer final : public DeviceTrainer {
   at::Tensor input_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const at::Tensor& weight,
                             const at::Tensor& dy, std::vector<at::Tensor>& d_inner);
   void weight_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const at::Tensor& dy,
-                       const at::Tensor& x, at::Tensor gradient, at::Tensor bias_gradient,
+                       const at::Tensor& x, at::Tensor gradient, at::Tensor bias_gradient, const Block& block,
                        const std::vector<at::Tensor>& d_inner);
   TokenScores score(const BatchPlan& plan, Pass& pass, const at::Tensor& stream, const at::Tensor& update, bool keep);
   at::Tensor head_backward(const BatchPlan& plan, const ScoreGradients& gradients);

@@ -129,14 +129,15 @@ Tensor GpuTrainer::input_gradient(const Pass& pass, std::int64_t layer, AdapterG
 }
 
 void GpuTrainer::weight_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const Tensor& dy,
-                                 const Tensor& x, Tensor gradient, Tensor bias_gradient,
+                                 const Tensor& x, Tensor gradient, Tensor bias_gradient, const Block& block,
                                  const std::vector<Tensor>& d_inner) {
   if (has_base_) {
     operations_.product(gradient, dy, true, x, false, 1);
     if (bias_gradient.defined()) bias_gradient.add_(dy.sum(0, false, at::kFloat));
     operations_.stopwatch().mark("product weight gradient");
   }
-  adapters_weight_gradient(operations_, shared_->adapters, pass.runs, layer, group, dy, x, d_inner);
+  adapters_weight_gradient(operations_, shared_->adapters, pass.runs, layer, group, dy, x,
+                           block.adapted[static_cast<std::size_t>(group)], d_inner);
   operations_.stopwatch().mark("adapters gradient");
 }
 
@@ -154,23 +155,23 @@ void GpuTrainer::block_backward(const Pass& pass, std::int64_t layer, Block& blo
   Tensor activated = at::empty_like(dactivated);
   operations_.swiglu_backward(block.gate_up, dactivated, activated);
   watch.mark("swiglu gradient");
-  weight_gradient(pass, layer, AdapterGroup::down, dx, activated, into.down, {}, d_inner);
+  weight_gradient(pass, layer, AdapterGroup::down, dx, activated, into.down, {}, block, d_inner);
   const Tensor dnorm2 = input_gradient(pass, layer, AdapterGroup::gate_up, weights.gate_up, block.gate_up, d_inner);
-  weight_gradient(pass, layer, AdapterGroup::gate_up, block.gate_up, block.norm2, into.gate_up, {}, d_inner);
+  weight_gradient(pass, layer, AdapterGroup::gate_up, block.gate_up, block.norm2, into.gate_up, {}, block, d_inner);
   operations_.rms_norm_backward(dnorm2, block.middle, weights.post_attention_norm, block.inverse2, dx,
                                 into.post_attention_norm);
   watch.mark("norm gradient");
 
   // dx is now the gradient of x + o(attention(qkv(norm1(x)))).
   const Tensor dattention = input_gradient(pass, layer, AdapterGroup::o, weights.o, dx, d_inner);
-  weight_gradient(pass, layer, AdapterGroup::o, dx, block.attention.out, into.o, into.o_bias, d_inner);
+  weight_gradient(pass, layer, AdapterGroup::o, dx, block.attention.out, into.o, into.o_bias, block, d_inner);
   Tensor dqkv = at::empty_like(block.qkv);
   operations_.attention_backward(dattention, block.qkv, block.attention, pass.starts, shape, dqkv);
   watch.mark("attention gradient");
   operations_.rotate_qkv(dqkv, {}, pass.positions, shared_->rotary.cosine, shared_->rotary.sine, shape, true);
   watch.mark("rotate");
   const Tensor dnorm1 = input_gradient(pass, layer, AdapterGroup::qkv, weights.qkv, dqkv, d_inner);
-  weight_gradient(pass, layer, AdapterGroup::qkv, dqkv, block.norm1, into.qkv, into.qkv_bias, d_inner);
+  weight_gradient(pass, layer, AdapterGroup::qkv, dqkv, block.norm1, into.qkv, into.qkv_bias, block, d_inner);
   operations_.rms_norm_backward(dnorm1, block.x, weights.input_norm, block.inverse1, dx, into.input_norm);
   watch.mark("norm gradient");
 }
