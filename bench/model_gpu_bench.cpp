@@ -1,5 +1,6 @@
 // Trainer and decoder on a GPU: right, and how fast. Random weights; sizes of real models.
 //   model_gpu_bench [correct] [decode] [prefill] [train] [--models a,b] [--batches 1,64,256] [--profile] [--recompute]
+//     [--sequences 8] [--length 2048] [--cpu: the same code on CPU tensors, to try the program; give a tiny model]
 // Shares are of an H200: 4.8 TB/s, and 790 TFLOP/s that large bf16 products reach on it.
 #include <algorithm>
 #include <chrono>
@@ -24,7 +25,8 @@ struct Arguments {
   std::vector<std::string> sections;
   std::vector<std::string> models;
   std::vector<std::int64_t> batches = {1, 64, 256};
-  bool profile = false, recompute = false;
+  std::int64_t sequences = 8, length = 2048;  // of a training step
+  bool profile = false, recompute = false, on_cpu = false;
   bool wants(const std::string& section) const {
     return sections.empty() || std::ranges::find(sections, section) != sections.end();
   }
@@ -139,20 +141,22 @@ class Sequences {
   std::vector<std::vector<std::int32_t>> pages_;
 };
 
-void check(ThreadTeam& team) {
-  std::printf("\n## Right\n| what | mean difference | largest |\n| --- | --- | --- |\n");
+void check(ThreadTeam& team, const Arguments& arguments) {
   const auto line = [](const char* what, const Difference& d) {
     std::printf("| %s | %.2e | %.2e |\n", what, d.mean, d.most);
   };
-  const Parameters parameters = random_model(team, "small-30m");
+  const std::string name = arguments.models_or({"small-30m"}).front();
+  std::printf("\n## Right: %s\n| what | mean difference | largest |\n| --- | --- | --- |\n", name.c_str());
+  const Parameters parameters = random_model(team, name);
   const PackedBatch batch = random_batch(parameters.description, 4, 96, -1);
   auto cpu = require(make_cpu_trainer(team, parameters, {}, {}, {}));
   const auto wanted = require(cpu->score(batch));
   for (const bool exact : {true, false}) {
     GpuOptions options;
     options.precision = exact ? GpuPrecision::float32 : GpuPrecision::bf16;
+    options.on_cpu = arguments.on_cpu;
     auto gpu = require(make_gpu_trainer(parameters, {}, {}, {}, options));
-    line(exact ? "small-30m log-probs, float32 against the CPU" : "small-30m log-probs, bf16 against the CPU",
+    line(exact ? "log-probs, float32 against the CPU's trainer" : "log-probs, bf16 against the CPU's trainer",
          difference(require(gpu->score(batch)).log_prob, wanted.log_prob));
 
     GpuDecoderOptions decoding;
@@ -195,7 +199,8 @@ void decode(ThreadTeam& team, const Arguments& arguments) {
     const Parameters parameters = random_model(team, name);
     const ModelDescription& model = parameters.description;
     GpuDecoderOptions options;
-    options.cache_bytes = std::int64_t{24} << 30;
+    options.cache_bytes = std::int64_t{arguments.on_cpu ? 1 : 24} << 30;
+    options.on_cpu = arguments.on_cpu;
     auto decoder = require(make_gpu_decoder(parameters, {}, options));
     for (const std::int64_t batch : arguments.batches) {
       const int steps = 60;
@@ -230,7 +235,10 @@ void prefill(ThreadTeam& team, const Arguments& arguments) {
   std::printf("\n## Prompts of 1024 tokens, 8 at a time\n| model | tok/s |\n| --- | --- |\n");
   for (const std::string& name : arguments.models_or({"qwen2.5-coder-0.5b"})) {
     const Parameters parameters = random_model(team, name);
-    auto decoder = require(make_gpu_decoder(parameters, {}, {}));
+    GpuDecoderOptions options;
+    options.on_cpu = arguments.on_cpu;
+    if (arguments.on_cpu) options.page_count = 8 * 64;
+    auto decoder = require(make_gpu_decoder(parameters, {}, options));
     std::vector<std::int32_t> tokens(1024, 5);
     std::vector<std::vector<std::int32_t>> pages(8);
     std::vector<DecoderRow> rows(8);
@@ -250,7 +258,7 @@ void prefill(ThreadTeam& team, const Arguments& arguments) {
 }
 
 void train(ThreadTeam& team, const Arguments& arguments) {
-  constexpr std::int64_t length = 2048, sequences = 8;
+  const std::int64_t length = arguments.length, sequences = arguments.sequences;
   std::printf("\n## Training, %lld sequences of %lld\n", static_cast<long long>(sequences),
               static_cast<long long>(length));
   std::printf("| model | what | ms a step | tok/s | share of flops | loss |\n| --- | --- | --- | --- | --- | --- |\n");
@@ -266,6 +274,7 @@ void train(ThreadTeam& team, const Arguments& arguments) {
       training.recompute = arguments.recompute;
       GpuOptions options;
       options.profile = arguments.profile;
+      options.on_cpu = arguments.on_cpu;
       auto trainer = require(make_gpu_trainer(parameters, adapters, training, {}, options));
       const PackedBatch batch = random_batch(model, sequences, length, full ? -1 : 0);
       double loss = 0;
@@ -309,6 +318,12 @@ int main(int count, char** values) {
     const std::string argument = values[i];
     if (argument == "--profile") {
       arguments.profile = true;
+    } else if (argument == "--cpu") {
+      arguments.on_cpu = true;
+    } else if (argument == "--sequences" && i + 1 < count) {
+      arguments.sequences = std::stoll(values[++i]);
+    } else if (argument == "--length" && i + 1 < count) {
+      arguments.length = std::stoll(values[++i]);
     } else if (argument == "--recompute") {
       arguments.recompute = true;
     } else if (argument == "--models" && i + 1 < count) {
@@ -320,9 +335,9 @@ int main(int count, char** values) {
       arguments.sections.push_back(argument);
     }
   }
-  std::printf("# %s\n", kw::require(kw::model_gpu_name()).c_str());
+  std::printf("# %s\n", arguments.on_cpu ? "CPU tensors" : kw::require(kw::model_gpu_name()).c_str());
   kw::ThreadTeam team;
-  if (arguments.wants("correct")) kw::check(team);
+  if (arguments.wants("correct")) kw::check(team, arguments);
   if (arguments.wants("decode")) kw::decode(team, arguments);
   if (arguments.wants("prefill")) kw::prefill(team, arguments);
   if (arguments.wants("train")) kw::train(team, arguments);
