@@ -93,7 +93,8 @@ extern "C" __global__ void single_row_logits_bf16(const bf16* x, const bf16* nor
 }
 
 // y[row] += scale * B (A x[row]) with the row's adapter; a[i], b[i] (addresses) and scales[i] are those of adapter i,
-// a[i] = 0: it does not touch this layer. grid: (parts of the outputs, rows). Dynamic shared memory: rank floats.
+// a[i] = 0: it does not touch this layer. `in` is a multiple of 8. grid: (parts of the outputs, rows). Dynamic shared
+// memory: rank floats.
 template <class T>
 __device__ void low_rank_rows(const T* x, int x_stride, T* y, int y_stride, const int* adapter_of_row,
                               const T* const* a, const T* const* b, const float* scales, const int* ranks, int in,
@@ -102,18 +103,34 @@ __device__ void low_rank_rows(const T* x, int x_stride, T* y, int y_stride, cons
   const int row = blockIdx.y, adapter = adapter_of_row[row];
   if (adapter < 0 || a[adapter] == nullptr) return;
   const int rank = ranks[adapter], lane = threadIdx.x & 31;
+  constexpr int size = Pack<T>::size;
+  const T* input = x + static_cast<u64>(row) * x_stride;
   for (int j = threadIdx.x >> 5; j < rank; j += blockDim.x >> 5) {
+    const T* weights = a[adapter] + static_cast<u64>(j) * in;
     float sum = 0;
-    for (int i = lane; i < in; i += 32)
-      sum += to_float(x[static_cast<u64>(row) * x_stride + i]) * to_float(a[adapter][static_cast<u64>(j) * in + i]);
+    for (int i = lane * size; i < in; i += 32 * size) {
+      float values[size], factors[size];
+      Pack<T>::load(input + i, values);
+      Pack<T>::load(weights + i, factors);
+      for (int k = 0; k < size; ++k) sum += values[k] * factors[k];
+    }
     sum = warp_sum(sum);
     if (lane == 0) inner[j] = to_float(from_float<T>(sum));
   }
   __syncthreads();
   const int begin = blockIdx.x * part, end = min(begin + part, out);
   for (int o = begin + threadIdx.x; o < end; o += blockDim.x) {
+    const T* weights = b[adapter] + static_cast<u64>(o) * rank;
     float sum = 0;
-    for (int j = 0; j < rank; ++j) sum += inner[j] * to_float(b[adapter][static_cast<u64>(o) * rank + j]);
+    if (rank % size == 0) {
+      for (int j = 0; j < rank; j += size) {
+        float factors[size];
+        Pack<T>::load(weights + j, factors);
+        for (int k = 0; k < size; ++k) sum += inner[j + k] * factors[k];
+      }
+    } else {
+      for (int j = 0; j < rank; ++j) sum += inner[j] * to_float(weights[j]);
+    }
     T* place = y + static_cast<u64>(row) * y_stride + o;
     *place = from_float<T>(to_float(*place) + scales[adapter] * sum);
   }

@@ -168,17 +168,17 @@ TEST_P(Kernels, SingleRowProducts) {
 }
 
 TEST_P(Kernels, LowRankRowsOfSeveralAdapters) {
-  const int rows = 4, in = 70, out = 45;
+  const int rows = 4, in = 72, out = 45;
   LowRankTable table;
-  table.a_values = {random({5, in}, type(), 0.1), Tensor(), random({3, in}, type(), 0.1)};
-  table.b_values = {random({out, 5}, type(), 0.3), Tensor(), random({out, 3}, type(), 0.3)};
+  table.a_values = {random({5, in}, type(), 0.1), Tensor(), random({8, in}, type(), 0.1)};
+  table.b_values = {random({out, 5}, type(), 0.3), Tensor(), random({out, 8}, type(), 0.3)};
   table.host_scales = {2, 1, 0.5};
-  table.most_rank = 5;
+  table.most_rank = 8;
   const Tensor x = random({rows, in}, type()), adapters = ints({2, -1, 0, 1});
   Tensor y = random({rows, out}, type()), wanted = y.clone();
-  EmulatedKernels::run(name("low_rank_rows"), {2, rows, 1}, 64, 5 * 4, x, in, y, out, adapters,
+  EmulatedKernels::run(name("low_rank_rows"), {2, rows, 1}, 64, 8 * 4, x, in, y, out, adapters,
                        AddressArray{table.a_values}, AddressArray{table.b_values}, at::tensor(table.host_scales),
-                       ints({5, 0, 3}), in, out, 32);
+                       ints({5, 0, 8}), in, out, 32);
   twin().low_rank_rows(x, table, adapters, wanted);
   expect_close(y, wanted, "low rank");
 }

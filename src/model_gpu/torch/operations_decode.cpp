@@ -104,7 +104,8 @@ void Operations::low_rank_rows(const Tensor& x, const LowRankTable& table, const
     }
     return;
   }
-  constexpr std::int64_t part = 1024;
+  // Each part does the first product again: worth it only where rows alone leave the GPU idle.
+  const std::int64_t part = rows < 64 ? 1024 : out;
   kernels_->launch(typed("low_rank_rows", x), {{(out + part - 1) / part, rows, 1}, 256, table.most_rank * 4},
                    {x, as_int(x.stride(0)), y, as_int(y.stride(0)), adapter_of_row, table.a, table.b, table.scales,
                     table.ranks, as_int(x.size(1)), as_int(out), as_int(part)});
