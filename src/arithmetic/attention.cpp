@@ -1,6 +1,7 @@
 #include "arithmetic/attention.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "arithmetic/kernels.h"
@@ -38,7 +39,7 @@ void attend(ThreadTeam& team, const AttentionShape& shape, std::span<const Atten
   if (work < 20000) {
     for (std::size_t i = 0; i < parts.size(); ++i) body(static_cast<std::int64_t>(i));
   } else {
-    team.run(static_cast<std::int64_t>(parts.size()), body);
+    team.run(static_cast<std::int64_t>(parts.size()), std::ref(body));
   }
 }
 

@@ -15,11 +15,9 @@ namespace kw {
 
 // Where the second factor of a product comes from: B (depth, columns).
 struct ProductColumns {
-  enum class Kind {
-    packed,
-    by_column,
-    by_depth
-  };  // by_column: element (k, j) at data[j * stride + k]; by_depth: k * stride + j
+  // by_column: element (k, j) at data[j * stride + k]; by_depth: at data[k * stride + j]; packed: a weight whose
+  // outputs are the columns; packed_depth: a weight whose outputs are the depth.
+  enum class Kind { packed, packed_depth, by_column, by_depth };
   Kind kind = Kind::packed;
   BlockFormat format = BlockFormat::f32;
   const std::byte* data = nullptr;

@@ -1,6 +1,7 @@
 #include "arithmetic/linear.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "arithmetic/kernels.h"
 #include "arithmetic/packed_layout.h"
@@ -10,11 +11,17 @@ namespace kw {
 
 class LinearKernels {
  public:
-  static ProductColumns columns(const PackedWeight& weight) {
+  static ProductColumns outputs(const PackedWeight& weight) {
     return {.kind = ProductColumns::Kind::packed,
             .format = weight.format_,
             .data = weight.storage_.data(),
             .columns = weight.out_};
+  }
+  static ProductColumns inputs(const PackedWeight& weight) {
+    return {.kind = ProductColumns::Kind::packed_depth,
+            .format = weight.format_,
+            .data = weight.storage_.data(),
+            .columns = weight.in_};
   }
 };
 
@@ -38,9 +45,9 @@ void multiply(ThreadTeam& team, const ProductPart& whole) {
   if (blocks * panels < wanted) blocks = std::max(blocks, std::min(wanted / panels, whole.rows / 24));
   const std::int64_t block_rows = ((whole.rows + blocks - 1) / blocks + 5) / 6 * 6;
   blocks = (whole.rows + block_rows - 1) / block_rows;
-  // Few rows and few panels: halves of a panel balance better.
-  const std::int64_t width =
-      blocks == 1 && panels < wanted && wanted > 1 && panels % team.size() != 0 ? panel_width / 2 : panel_width;
+  // Few rows and an odd number of panels: halves of a panel balance better.
+  const bool halves = blocks == 1 && wanted > 1 && panels % team.size() != 0 && panels < 8 * team.size();
+  const std::int64_t width = halves ? panel_width / 2 : panel_width;
   const std::int64_t strips = (whole.columns + width - 1) / width;
   const Kernels& unit = kernels();
   const auto body = [&](std::int64_t index) {
@@ -57,7 +64,7 @@ void multiply(ThreadTeam& team, const ProductPart& whole) {
   if (small) {
     for (std::int64_t i = 0; i < blocks * strips; ++i) body(i);
   } else {
-    team.run(blocks * strips, body);
+    team.run(blocks * strips, std::ref(body));
   }
 }
 
@@ -68,7 +75,7 @@ void linear(ThreadTeam& team, const LinearRows& rows, const PackedWeight& weight
                   .a_row = rows.x_stride,
                   .rows = rows.rows,
                   .depth = weight.in(),
-                  .b = LinearKernels::columns(weight),
+                  .b = LinearKernels::outputs(weight),
                   .columns = weight.out(),
                   .c = rows.y,
                   .c_row = rows.y_stride,
@@ -103,6 +110,19 @@ void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy,
                   .add = add});
 }
 
+void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const PackedWeight& weight, float* dx,
+                           bool add) {
+  multiply(team, {.a = dy,
+                  .a_row = weight.out(),
+                  .rows = rows,
+                  .depth = weight.out(),
+                  .b = LinearKernels::inputs(weight),
+                  .columns = weight.in(),
+                  .c = dx,
+                  .c_row = weight.in(),
+                  .add = add});
+}
+
 void linear_weight_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const float* x, std::int64_t out,
                             std::int64_t in, float* dweight, float* dbias) {
   multiply(team, {.a = dy,
@@ -125,7 +145,7 @@ void linear_weight_gradient(ThreadTeam& team, std::int64_t rows, const float* dy
   if (rows * out < small_work) {
     for (std::int64_t strip = 0; strip < strips; ++strip) body(strip);
   } else {
-    team.run(strips, body);
+    team.run(strips, std::ref(body));
   }
 }
 

@@ -198,6 +198,33 @@ TEST(Linear, GradientsAreTheTransposedProducts) {
   }
 }
 
+TEST(Linear, InputGradientOfAPackedWeightIsThatOfItsFloats) {
+  ThreadTeam team(2);
+  for (const BlockFormat format : formats) {
+    for (const std::int64_t out : {1, 70, 320}) {
+      // Whole blocks, and for plain numbers any width.
+      const std::int64_t in = format == BlockFormat::f32 ? 83 : format <= BlockFormat::bf16 ? 33 : 256;
+      const auto blocks = random_blocks(format, out * in, 27);
+      std::vector<float> values(out * in);
+      dequantise_blocks(format, blocks, values);
+      const PackedWeight packed = PackedWeight::from_blocks(format, blocks, out, in);
+      for (const std::int64_t rows : {1, 9}) {
+        const auto dy = test_numbers(rows * out, 28);
+        std::vector<float> wanted = test_numbers(rows * in, 29);
+        const std::vector<float> old = wanted;
+        linear_input_gradient(team, rows, dy.data(), values.data(), out, in, wanted.data(), true);
+        for (const Kernels* unit : available_kernels()) {
+          force_kernels(unit);
+          std::vector<float> dx = old;
+          linear_input_gradient(team, rows, dy.data(), packed, dx.data(), true);
+          EXPECT_EQ(first_difference(dx, wanted), "") << unit->name << ", " << static_cast<int>(format);
+        }
+        force_kernels(nullptr);
+      }
+    }
+  }
+}
+
 TEST(Linear, UnitsAndTeamsAgreeOnGradients) {
   for (const std::int64_t rows : {1, 7, 64, 150}) {
     for (const std::int64_t out : {1, 16, 35, 129}) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "arithmetic/kernels.h"
 #include "base/check.h"
@@ -35,7 +36,7 @@ void adamw(ThreadTeam& team, const AdamWStep& step, std::span<float> parameters,
     unit.adamw(numbers, std::min(chunk, size - first), parameters.data() + first, gradients.data() + first,
                first_moment.data() + first, second_moment.data() + first);
   };
-  team.run(chunks, body);
+  team.run(chunks, std::ref(body));
 }
 
 }  // namespace kw

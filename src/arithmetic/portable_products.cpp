@@ -17,6 +17,7 @@ void read_column(const ProductColumns& b, std::int64_t column, std::int64_t dept
     case ProductColumns::Kind::by_column:
       std::copy_n(floats + column * b.stride, depth, out);
       return;
+    case ProductColumns::Kind::packed_depth:  // product() has made floats of it
     case ProductColumns::Kind::by_depth:
       for (std::int64_t k = 0; k < depth; ++k) out[k] = floats[k * b.stride + column];
       return;
@@ -36,9 +37,18 @@ void multiply_add(float factor, const float* x, float* y, std::int64_t count) {
 }  // namespace
 
 void product(const ProductPart& part) {
-  std::vector<float> column(part.depth);
+  ProductColumns b = part.b;
+  std::vector<float> column(part.depth), rows;
+  if (b.kind == ProductColumns::Kind::packed_depth) {
+    rows.resize(part.depth * b.columns);
+    for (std::int64_t k = 0; k < part.depth; ++k) {
+      read_packed_output(b.format, b.data, part.depth, b.columns, k, rows.data() + k * b.columns);
+    }
+    b.data = reinterpret_cast<const std::byte*>(rows.data());
+    b.stride = b.columns;
+  }
   for (std::int64_t j = 0; j < part.columns; ++j) {
-    read_column(part.b, part.first_column + j, part.depth, column.data());
+    read_column(b, part.first_column + j, part.depth, column.data());
     for (std::int64_t i = 0; i < part.rows; ++i) {
       const float* a = part.a + i * part.a_row;
       float sum = 0;
@@ -110,7 +120,11 @@ void attend_gradient(const AttentionGradientPart& part) {
       const float* q = s.q + i * s.q_stride + head * dim;
       const float* dout = s.dout + i * s.out_stride + head * dim;
       float* dq = s.dq + i * s.q_stride + head * dim;
-      const float along = dot(dout, s.out + i * s.out_stride + head * dim, dim);
+      float lanes[16] = {};
+      for (std::int64_t d = 0; d < dim; ++d) {
+        lanes[d % 16] = std::fma(dout[d], s.out[i * s.out_stride + head * dim + d], lanes[d % 16]);
+      }
+      const float along = sum_of_lanes(lanes);
       const float log_sum = s.log_sum[i * shape.heads + head];
       std::fill_n(dq, dim, 0.0f);
       for (std::int64_t j = 0; j <= i; ++j) {

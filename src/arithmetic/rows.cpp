@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "arithmetic/kernels.h"
 #include "base/check.h"
@@ -18,10 +19,11 @@ void split_rows(ThreadTeam& team, std::int64_t rows, std::int64_t row_work, cons
   if (team.size() == 1 || rows * row_work <= part_work) return body(0, rows);
   const std::int64_t per_part = std::max<std::int64_t>(1, part_work / std::max<std::int64_t>(1, row_work));
   const std::int64_t parts = (rows + per_part - 1) / per_part;
-  team.run(parts, [&](std::int64_t part) {
+  const auto one = [&](std::int64_t part) {
     const std::int64_t first = part * per_part;
     body(first, std::min(per_part, rows - first));
-  });
+  };
+  team.run(parts, std::ref(one));
 }
 
 }  // namespace
@@ -67,7 +69,7 @@ void rms_norm_gradient(ThreadTeam& team, std::int64_t rows, std::int64_t width, 
     if (rows * width <= part_work) {
       for (std::int64_t i = 0; i < strips; ++i) body(i);
     } else {
-      team.run(strips, body);
+      team.run(strips, std::ref(body));
     }
   }
   split_rows(team, rows, width, [&](std::int64_t first, std::int64_t count) {

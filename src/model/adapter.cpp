@@ -38,6 +38,7 @@ std::span<float> values_at(Adapter& adapter, std::int64_t offset, std::int64_t c
 
 Adapter make_adapter(const ModelDescription& description, std::string name, std::int64_t rank, float alpha,
                      const std::vector<Projection>& targets, std::uint64_t seed) {
+  KW_CHECK(rank >= 1);
   Adapter adapter;
   adapter.name = std::move(name);
   adapter.scale = alpha / static_cast<float>(rank);

@@ -75,11 +75,15 @@ Result<void> plan_batch(const PackedBatch& batch, const BatchLimits& limits, Bat
   plan.scored_rows.clear();
   plan.scored_tokens.clear();
   plan.scored_places.clear();
+  plan.scored_runs.clear();
   plan.inverse_temperature = 1.0f / batch.temperature;
   for (const std::size_t s : order) {
     const std::int64_t length = batch.starts[s + 1] - batch.starts[s];
     if (const std::int32_t adapter = adapter_of(s); adapter >= 0) {
-      if (plan.runs.empty() || plan.runs.back().adapter != adapter) plan.runs.push_back({adapter, plan.rows(), 0});
+      if (plan.runs.empty() || plan.runs.back().adapter != adapter) {
+        plan.runs.push_back({adapter, plan.rows(), 0});
+        plan.scored_runs.push_back({adapter, plan.scored(), 0});
+      }
       plan.runs.back().rows += length;
     }
     std::int64_t next_place = first_place[s];
@@ -94,6 +98,7 @@ Result<void> plan_batch(const PackedBatch& batch, const BatchLimits& limits, Bat
       plan.positions.push_back(static_cast<std::int32_t>(i));
     }
     plan.starts.push_back(plan.rows());
+    if (adapter_of(s) >= 0) plan.scored_runs.back().rows = plan.scored() - plan.scored_runs.back().row;
   }
   return {};
 }

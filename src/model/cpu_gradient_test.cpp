@@ -11,7 +11,8 @@ namespace kw {
 namespace {
 
 reference::Model reference_of(const Parameters& parameters, const std::vector<Adapter>& adapters = {}) {
-  reference::Model model{parameters.description, reference::doubles(parameters.values), adapters, {}, {}, 0};
+  reference::Model model{
+      parameters.description, parameters.layout, reference::doubles(parameters.values), adapters, {}, {}, 0};
   for (const Adapter& adapter : adapters) model.adapter_values.push_back(reference::doubles(adapter.values));
   return model;
 }
@@ -88,6 +89,12 @@ TEST(CpuGradient, LogitsComputedAgain) {
   description.attention_bias = false;
   description.architecture = Architecture::llama;
   check_base(description, {.logits_chunk = 7, .kept_logits_bytes = 37 * 4 * 10}, 3);
+}
+
+TEST(CpuGradient, OneLayer) {
+  ModelDescription description = small_description();
+  description.layers = 1;
+  check_base(description, {.recompute = true}, 4);
 }
 
 TEST(CpuGradient, Adapters) {

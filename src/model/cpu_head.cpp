@@ -1,7 +1,6 @@
 #include "model/cpu_head.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace kw {
 namespace {
@@ -28,7 +27,7 @@ CpuHead::CpuHead(ThreadTeam& team, BaseWeights& base, std::span<const float> val
   usable_ = options.usable_vocabulary > 0 ? std::min(options.usable_vocabulary, vocabulary_) : vocabulary_;
 }
 
-void CpuHead::score(CpuPass& pass, const float* stream, bool keep, TokenScores& scores) {
+void CpuHead::score(CpuPass& pass, bool keep, TokenScores& scores) {
   const BatchPlan& plan = pass.plan;
   const std::int64_t count = plan.scored();
   const auto size = static_cast<std::size_t>(count);
@@ -39,13 +38,8 @@ void CpuHead::score(CpuPass& pass, const float* stream, bool keep, TokenScores& 
   pass.kept_logits = 0;
   if (count == 0) return;
 
-  float* rows = pass.scored_stream.reserve(count * hidden_);
-  for_rows(team_, count, [&](std::int64_t i) {
-    std::memcpy(rows + i * hidden_, stream + plan.scored_rows[static_cast<std::size_t>(i)] * hidden_,
-                static_cast<std::size_t>(hidden_) * sizeof(float));
-  });
   float* norm = pass.scored_norm.reserve(count * hidden_);
-  rms_norm(team_, count, hidden_, rows, base_.vector(base_.layout().final_norm),
+  rms_norm(team_, count, hidden_, pass.scored_stream.data(), base_.vector(base_.layout().final_norm),
            static_cast<float>(base_.description().rms_epsilon), norm, pass.scored_inverse.reserve(count));
 
   if (keep) pass.kept_logits = std::min(count, kept_floats_ / vocabulary_);
@@ -77,7 +71,6 @@ void CpuHead::gradient(CpuPass& pass, const ScoreGradients& from, float* d_strea
                        float* value_gradient) {
   const BatchPlan& plan = pass.plan;
   const std::int64_t count = plan.scored();
-  if (d_stream != nullptr) std::fill_n(d_stream, plan.rows() * hidden_, 0.0f);
   if (count == 0) return;
   const float* norm = pass.scored_norm.data();
   float* d_norm = d_norm_.reserve(count * hidden_);
@@ -116,15 +109,10 @@ void CpuHead::gradient(CpuPass& pass, const ScoreGradients& from, float* d_strea
     }
   }
   if (d_stream == nullptr) return;
-  float* d_scored = d_scored_.reserve(count * hidden_);
-  std::fill_n(d_scored, count * hidden_, 0.0f);
+  std::fill_n(d_stream, count * hidden_, 0.0f);
   rms_norm_gradient(team_, count, hidden_, pass.scored_stream.data(), base_.vector(base_.layout().final_norm),
-                    pass.scored_inverse.data(), d_norm, d_scored,
+                    pass.scored_inverse.data(), d_norm, d_stream,
                     base_gradient == nullptr ? nullptr : base_gradient + base_.layout().final_norm);
-  for_rows(team_, count, [&](std::int64_t i) {  // a row predicts one token, so nothing is added up
-    std::memcpy(d_stream + plan.scored_rows[static_cast<std::size_t>(i)] * hidden_, d_scored + i * hidden_,
-                static_cast<std::size_t>(hidden_) * sizeof(float));
-  });
 }
 
 }  // namespace kw

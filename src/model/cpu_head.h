@@ -1,6 +1,6 @@
 #pragma once
-// From the last stream to scores and back: final norm, output weights, log-probability and entropy, value head. Only
-// the rows that predict a scored token are computed, and logits of a few of them exist at a time.
+// From the rows that predict scored tokens to scores and back: final norm, output weights, log-probability and entropy,
+// value head. Logits of a few rows exist at a time.
 
 #include <cstdint>
 #include <span>
@@ -15,9 +15,9 @@ class CpuHead {
   // value_head: (hidden) weights and a bias, or empty.
   CpuHead(ThreadTeam& team, BaseWeights& base, std::span<const float> value_head, const TrainingOptions& options);
 
-  // `keep`: leaves in the pass what gradient() needs.
-  void score(CpuPass& pass, const float* stream, bool keep, TokenScores& scores);
-  // d_stream (T, hidden) is written, unless null. `value_gradient` like value_head, added to.
+  // Of pass.scored_stream. `keep`: leaves in the pass what gradient() needs.
+  void score(CpuPass& pass, bool keep, TokenScores& scores);
+  // d_stream (scored, hidden) is written, unless null. `value_gradient` like value_head, added to.
   void gradient(CpuPass& pass, const ScoreGradients& from, float* d_stream, float* base_gradient,
                 float* value_gradient);
 
@@ -27,7 +27,7 @@ class CpuHead {
   std::span<const float> value_head_;
   std::int64_t chunk_, kept_floats_, usable_, vocabulary_, hidden_;
   FloatBuffer logits_;  // (chunk, vocabulary)
-  FloatBuffer values_, d_norm_, d_scored_;
+  FloatBuffer values_, d_norm_;
 };
 
 }  // namespace kw

@@ -17,11 +17,13 @@
 
 namespace kw {
 
-// What a block leaves for its gradient. T rows.
+// What a block leaves for its gradient. T rows; in the last block only the rows that predict a scored token go on
+// after attention, and what follows it has so many rows.
 struct BlockActivations {
   FloatBuffer norm1, inverse1;      // (T, hidden), (T)
   FloatBuffer qkv;                  // (T, (heads + 2 kv_heads) * head_dim), q and k rotated
   FloatBuffer attention, log_sum;   // (T, heads * head_dim), (T, heads)
+  FloatBuffer attention_scored;     // (scored, heads * head_dim): rows of attention that go on, in the last block
   FloatBuffer middle;               // (T, hidden): the residual stream after attention
   FloatBuffer norm2, inverse2;      // (T, hidden), (T)
   FloatBuffer gate, up, activated;  // (T, intermediate)
@@ -30,7 +32,7 @@ struct BlockActivations {
 // One batch on its way through the model.
 struct CpuPass {
   BatchPlan plan;
-  std::vector<FloatBuffer> streams;         // (T, hidden) each: what enters each block, and what leaves the last
+  std::vector<FloatBuffer> streams;         // (T, hidden) each: what enters each block
   std::vector<BlockActivations> blocks;     // one for each layer, or one for all when nothing is kept
   FloatBuffer scored_stream;                // (scored, hidden): rows of the last stream that predict
   FloatBuffer scored_norm, scored_inverse;  // (scored, hidden), (scored)
@@ -52,17 +54,25 @@ class CpuBlocks {
 
   // Must be called before the first block of a plan is run.
   void prepare(const BatchPlan& plan);
-  // x and out: (T, hidden). out null: only what is kept is wanted.
+  // x (T, hidden), out (T, hidden) or of the last block (scored, hidden). out null: only what is kept is wanted.
   void run(const BatchPlan& plan, std::int64_t layer, const float* x, BlockActivations& kept, float* out);
-  // dx: gradient of what left the block becomes that of what entered it. Overwrites `kept`. In the first layer that
-  // learns, dx is left unfinished, for nobody needs it.
-  void run_gradient(const BatchPlan& plan, std::int64_t layer, const float* x, BlockActivations& kept, float* dx,
-                    const CpuGradients& gradients);
+  // From the gradient of what left the block to dx, that of what entered it; both are the same memory except in the
+  // last block. Overwrites `kept` and d_out. In the first layer that learns, dx is left unfinished, for nobody needs
+  // it.
+  void run_gradient(const BatchPlan& plan, std::int64_t layer, const float* x, BlockActivations& kept, float* d_out,
+                    float* dx, const CpuGradients& gradients);
 
  private:
-  void project(const BatchPlan& plan, std::int64_t layer, Projection first, int count, const float* x, float* y);
-  // Gradients of `count` projections that read x. dy (T, all outs), dx (T, in) or null, written.
-  void project_gradient(const BatchPlan& plan, std::int64_t layer, Projection first, int count, const float* x,
+  // Rows of a product, and which of them belong to adapters.
+  struct Rows {
+    std::int64_t count = 0;
+    const std::vector<BatchPlan::Run>& runs;
+  };
+  Rows rows_after_attention(const BatchPlan& plan, std::int64_t layer) const;
+  bool is_last(std::int64_t layer) const { return layer + 1 == base_.description().layers; }
+  void project(const Rows& rows, std::int64_t layer, Projection first, int count, const float* x, float* y);
+  // Gradients of `count` projections that read x. dy (rows, all outs), dx (rows, in) or null.
+  void project_gradient(const Rows& rows, std::int64_t layer, Projection first, int count, const float* x,
                         const float* dy, float* dx, bool add, const CpuGradients& gradients);
   void write_pages(const BatchPlan& plan, const float* qkv);
   bool is_adapted(std::int64_t layer, Projection first, int count) const;
@@ -78,16 +88,19 @@ class CpuBlocks {
   // Pages of one layer at a time.
   FloatBuffer page_keys_, page_values_;
   std::vector<KvPage> pages_;
-  std::vector<std::size_t> first_page_;  // of each sequence, and the end
+  std::vector<std::size_t> first_page_;      // of each sequence, and the end
+  std::vector<std::int32_t> page_sequence_;  // whose page it is
   std::vector<AttentionRows> attention_rows_;
   std::vector<AttentionGradient> attention_gradients_;
 
   AdapterScratch adapter_scratch_;
-  FloatBuffer update_;  // (T, hidden)
-  FloatBuffer d_norm_;  // (T, hidden)
-  FloatBuffer d_wide_;  // (T, max(heads * head_dim, intermediate))
-  FloatBuffer d_qkv_;   // like qkv
-  FloatBuffer d_part_;  // one projection's share of d_qkv_
+  FloatBuffer entered_;      // (scored, hidden): rows of x that go on in the last block
+  FloatBuffer update_;       // (T, hidden)
+  FloatBuffer d_norm_;       // (T, hidden)
+  FloatBuffer d_wide_;       // (T, max(heads * head_dim, intermediate))
+  FloatBuffer d_attention_;  // (T, heads * head_dim), in the last block
+  FloatBuffer d_qkv_;        // like qkv
+  FloatBuffer d_part_;       // one projection's share of d_qkv_
 };
 
 }  // namespace kw

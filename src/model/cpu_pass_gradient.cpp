@@ -4,6 +4,28 @@
 #include "model/cpu_pass.h"
 
 namespace kw {
+namespace {
+
+// The plan's scored rows to their places among all rows; the others become zero.
+void scatter_rows(ThreadTeam& team, const BatchPlan& plan, std::int64_t width, const float* from, float* to) {
+  constexpr std::int64_t rows_in_part = 64;
+  const std::vector<std::int64_t>& scored = plan.scored_rows;  // ascending
+  const auto row_bytes = static_cast<std::size_t>(width) * sizeof(float);
+  team.run((plan.rows() + rows_in_part - 1) / rows_in_part, [&](std::int64_t part) {
+    const std::int64_t begin = part * rows_in_part;
+    const std::int64_t end = std::min(plan.rows(), begin + rows_in_part);
+    auto next = std::ranges::lower_bound(scored, begin);
+    for (std::int64_t row = begin; row < end; ++row) {
+      if (next != scored.end() && *next == row) {
+        std::memcpy(to + row * width, from + (next++ - scored.begin()) * width, row_bytes);
+      } else {
+        std::memset(to + row * width, 0, row_bytes);
+      }
+    }
+  });
+}
+
+}  // namespace
 
 bool CpuBlocks::is_adapted(std::int64_t layer, Projection first, int count) const {
   return std::ranges::any_of(adapters_, [&](const Adapter& adapter) {
@@ -13,9 +35,8 @@ bool CpuBlocks::is_adapted(std::int64_t layer, Projection first, int count) cons
   });
 }
 
-void CpuBlocks::project_gradient(const BatchPlan& plan, std::int64_t layer, Projection first, int count, const float* x,
+void CpuBlocks::project_gradient(const Rows& rows, std::int64_t layer, Projection first, int count, const float* x,
                                  const float* dy, float* dx, bool add, const CpuGradients& gradients) {
-  const std::int64_t rows = plan.rows();
   const LayerLayout& places = base_.layout().layers[static_cast<std::size_t>(layer)];
   const int begin = static_cast<int>(first);
   const std::int64_t in = projection_shape(base_.description(), first).in;
@@ -24,17 +45,17 @@ void CpuBlocks::project_gradient(const BatchPlan& plan, std::int64_t layer, Proj
     out += projection_shape(base_.description(), static_cast<Projection>(p)).out;
   }
   if (dx != nullptr) {
-    linear_input_gradient(team_, rows, dy, base_.rows_of(team_, layer, first, count), out, in, dx, add);
+    linear_input_gradient(team_, rows.count, dy, base_.rows_of(team_, layer, first, count), out, in, dx, add);
   }
   if (gradients.base != nullptr) {
-    linear_weight_gradient(team_, rows, dy, x, out, in, gradients.base + places.weight[begin],
+    linear_weight_gradient(team_, rows.count, dy, x, out, in, gradients.base + places.weight[begin],
                            places.bias[begin] < 0 ? nullptr : gradients.base + places.bias[begin]);
   }
   std::int64_t column = 0;
   for (int p = begin; p < begin + count; ++p) {
     const auto projection = static_cast<Projection>(p);
     const ProjectionShape shape = projection_shape(base_.description(), projection);
-    for (const BatchPlan::Run& run : plan.runs) {
+    for (const BatchPlan::Run& run : rows.runs) {
       const Adapter& adapter = adapters_[static_cast<std::size_t>(run.adapter)];
       if (adapter.layout.layers[static_cast<std::size_t>(layer)][static_cast<std::size_t>(p)].a < 0) continue;
       const float* part = dy + run.row * out;
@@ -55,8 +76,9 @@ void CpuBlocks::project_gradient(const BatchPlan& plan, std::int64_t layer, Proj
 }
 
 void CpuBlocks::run_gradient(const BatchPlan& plan, std::int64_t layer, const float* x, BlockActivations& kept,
-                             float* dx, const CpuGradients& gradients) {
+                             float* d_out, float* dx, const CpuGradients& gradients) {
   const std::int64_t rows = plan.rows();
+  const Rows after = rows_after_attention(plan, layer);
   const LayerLayout& places = base_.layout().layers[static_cast<std::size_t>(layer)];
   const std::int64_t qkv_width = query_ + 2 * key_;
   // Below the lowest layer that learns nothing needs a gradient.
@@ -69,22 +91,29 @@ void CpuBlocks::run_gradient(const BatchPlan& plan, std::int64_t layer, const fl
     return gradients.base == nullptr ? nullptr : gradients.base + offset;
   };
 
-  project_gradient(plan, layer, Projection::down, 1, kept.activated.data(), dx, gate_learns ? d_wide : nullptr, false,
-                   gradients);
+  project_gradient(after, layer, Projection::down, 1, kept.activated.data(), d_out, gate_learns ? d_wide : nullptr,
+                   false, gradients);
   if (!gate_learns) return;
-  swiglu_gradient(team_, rows, intermediate_, kept.gate.data(), kept.up.data(), d_wide, kept.gate.data(),
+  swiglu_gradient(team_, after.count, intermediate_, kept.gate.data(), kept.up.data(), d_wide, kept.gate.data(),
                   kept.up.data());
   float* d_norm2 = attention_learns ? d_norm : nullptr;
-  project_gradient(plan, layer, Projection::gate, 1, kept.norm2.data(), kept.gate.data(), d_norm2, false, gradients);
-  project_gradient(plan, layer, Projection::up, 1, kept.norm2.data(), kept.up.data(), d_norm2, true, gradients);
+  project_gradient(after, layer, Projection::gate, 1, kept.norm2.data(), kept.gate.data(), d_norm2, false, gradients);
+  project_gradient(after, layer, Projection::up, 1, kept.norm2.data(), kept.up.data(), d_norm2, true, gradients);
   if (!attention_learns) return;
-  rms_norm_gradient(team_, rows, hidden_, kept.middle.data(), base_.vector(places.post_attention_norm),
-                    kept.inverse2.data(), d_norm, dx, base_gradient(places.post_attention_norm));
+  rms_norm_gradient(team_, after.count, hidden_, kept.middle.data(), base_.vector(places.post_attention_norm),
+                    kept.inverse2.data(), d_norm, d_out, base_gradient(places.post_attention_norm));
 
   const bool qkv_learns = goes_on || is_adapted(layer, Projection::q, 3);
-  project_gradient(plan, layer, Projection::o, 1, kept.attention.data(), dx, qkv_learns ? d_wide : nullptr, false,
-                   gradients);
+  const bool last = is_last(layer);
+  const float* attention = last ? kept.attention_scored.data() : kept.attention.data();
+  project_gradient(after, layer, Projection::o, 1, attention, d_out, qkv_learns ? d_wide : nullptr, false, gradients);
   if (!qkv_learns) return;
+  if (last) {  // from the rows that went on to all
+    float* d_attention = d_attention_.reserve(rows * query_);
+    scatter_rows(team_, plan, query_, d_wide, d_attention);
+    d_wide = d_attention;
+    scatter_rows(team_, plan, hidden_, d_out, dx);
+  }
   float* d_qkv = d_qkv_.reserve(rows * qkv_width);
   attention_gradients_.clear();
   for (std::size_t s = 0; s + 1 < plan.starts.size(); ++s) {
@@ -109,8 +138,8 @@ void CpuBlocks::run_gradient(const BatchPlan& plan, std::int64_t layer, const fl
   }
   attend_gradient(team_, shape_, attention_gradients_);
   rotate(team_, *rotary_, plan.positions, d_qkv, qkv_width, shape_.heads + shape_.kv_heads, true);
-  project_gradient(plan, layer, Projection::q, 3, kept.norm1.data(), d_qkv, goes_on ? d_norm : nullptr, false,
-                   gradients);
+  project_gradient({rows, plan.runs}, layer, Projection::q, 3, kept.norm1.data(), d_qkv, goes_on ? d_norm : nullptr,
+                   false, gradients);
   if (!goes_on) return;
   rms_norm_gradient(team_, rows, hidden_, x, base_.vector(places.input_norm), kept.inverse1.data(), d_norm, dx,
                     base_gradient(places.input_norm));

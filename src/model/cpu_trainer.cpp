@@ -51,7 +51,7 @@ class CpuTrainer final : public Trainer {
   std::unique_ptr<TrainablePart> value_part_;
   CpuPass kept_, passing_;  // of forward() and of score()
   bool has_forward_ = false;
-  FloatBuffer dx_;
+  FloatBuffer dx_, d_scored_;
   std::int64_t weights_version_ = 0;
 };
 
@@ -100,7 +100,7 @@ CpuTrainer::CpuTrainer(ThreadTeam& team, BaseWeights base, std::vector<Adapter> 
                                                   optimizer_.eight_bit);
   }
   const auto layers = static_cast<std::size_t>(base_.description().layers);
-  kept_.streams.resize(layers + 1);
+  kept_.streams.resize(layers);
   kept_.blocks.resize(training_.recompute ? 1 : layers);
   passing_.streams.resize(2);
   passing_.blocks.resize(1);
@@ -120,12 +120,14 @@ Result<TokenScores> CpuTrainer::score(const PackedBatch& batch) {
   float* next = passing_.streams[1].reserve(floats);
   blocks_.prepare(plan);
   base_.embed(team_, plan.tokens, x);
-  for (std::int64_t layer = 0; layer < base_.description().layers; ++layer) {
-    blocks_.run(plan, layer, x, passing_.blocks[0], next);
+  const std::int64_t layers = base_.description().layers;
+  float* out = passing_.scored_stream.reserve(plan.scored() * base_.description().hidden);
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    blocks_.run(plan, layer, x, passing_.blocks[0], layer + 1 < layers ? next : out);
     std::swap(x, next);
   }
   TokenScores scores;
-  head_.score(passing_, x, false, scores);
+  head_.score(passing_, false, scores);
   return scores;
 }
 
@@ -137,12 +139,14 @@ Result<TokenScores> CpuTrainer::forward(const PackedBatch& batch) {
   blocks_.prepare(plan);
   base_.embed(team_, plan.tokens, kept_.streams[0].reserve(floats));
   const auto layers = static_cast<std::size_t>(base_.description().layers);
+  float* scored = kept_.scored_stream.reserve(plan.scored() * base_.description().hidden);
   for (std::size_t layer = 0; layer < layers; ++layer) {
+    float* out = layer + 1 < layers ? kept_.streams[layer + 1].reserve(floats) : scored;
     blocks_.run(plan, static_cast<std::int64_t>(layer), kept_.streams[layer].data(),
-                kept_.blocks[training_.recompute ? 0 : layer], kept_.streams[layer + 1].reserve(floats));
+                kept_.blocks[training_.recompute ? 0 : layer], out);
   }
   TokenScores scores;
-  head_.score(kept_, kept_.streams[layers].data(), true, scores);
+  head_.score(kept_, true, scores);
   has_forward_ = true;
   return scores;
 }
@@ -188,16 +192,18 @@ Result<void> CpuTrainer::backward(const ScoreGradients& gradients) {
 
   const ModelDescription& model = base_.description();
   const bool goes_below_head = into.first_layer < model.layers;
-  float* dx = goes_below_head ? dx_.reserve(plan.rows() * model.hidden) : nullptr;
-  head_.gradient(kept_, gradients, dx, into.base, value_part_ ? value_part_->gradient().data() : nullptr);
-  if (!goes_below_head) return {};
+  float* d_scored = goes_below_head ? d_scored_.reserve(plan.scored() * model.hidden) : nullptr;
+  head_.gradient(kept_, gradients, d_scored, into.base, value_part_ ? value_part_->gradient().data() : nullptr);
+  if (!goes_below_head || plan.scored() == 0) return {};
+  float* dx = dx_.reserve(plan.rows() * model.hidden);
   // score() may have run since: its pages are of no use to a block that is computed again.
   if (training_.recompute) blocks_.prepare(plan);
   for (std::int64_t layer = model.layers - 1; layer >= into.first_layer; --layer) {
     const auto at = static_cast<std::size_t>(layer);
     BlockActivations& block = kept_.blocks[training_.recompute ? 0 : at];
     if (training_.recompute) blocks_.run(plan, layer, kept_.streams[at].data(), block, nullptr);
-    blocks_.run_gradient(plan, layer, kept_.streams[at].data(), block, dx, into);
+    float* d_out = layer + 1 < model.layers ? dx : d_scored;
+    blocks_.run_gradient(plan, layer, kept_.streams[at].data(), block, d_out, dx, into);
   }
   if (base_part_) add_embedding_gradient(plan, dx, into.base + base_.layout().embedding);
   return {};
@@ -227,7 +233,7 @@ std::vector<TrainablePart*> CpuTrainer::all_parts() {
 }
 
 void CpuTrainer::clear_gradients() {
-  for (TrainablePart* part : all_parts()) part->clear_gradient();
+  for (TrainablePart* part : all_parts()) part->clear_gradient(team_);
 }
 
 Result<StepReport> CpuTrainer::step(double learning_rate) {
@@ -261,8 +267,10 @@ Result<StepReport> CpuTrainer::step(double learning_rate) {
 }
 
 Result<void> CpuTrainer::read_parameters(Parameters& into) {
-  into.description = base_.description();
-  into.layout = base_.layout();
+  if (into.description != base_.description()) {
+    into.description = base_.description();
+    into.layout = base_.layout();
+  }
   if (base_.is_flat() && into.values.size() == base_.values().size()) {
     std::ranges::copy(base_.values(), into.values.begin());
   } else {

@@ -17,6 +17,7 @@ using Vector = std::vector<double>;
 
 struct Model {
   ModelDescription description;
+  ParameterLayout layout;
   Vector base;                    // like Parameters::values
   std::vector<Adapter> adapters;  // for their layouts and scales
   std::vector<Vector> adapter_values;
@@ -46,8 +47,7 @@ inline Vector times(const double* weight, std::int64_t out, const Vector& x) {
 inline Vector project(const Model& model, std::size_t layer, Projection projection, std::int32_t adapter,
                       const Vector& x) {
   const ProjectionShape shape = projection_shape(model.description, projection);
-  const ParameterLayout layout(model.description);
-  const LayerLayout& places = layout.layers[layer];
+  const LayerLayout& places = model.layout.layers[layer];
   const auto p = static_cast<std::size_t>(projection);
   Vector y = times(model.base.data() + places.weight[p], shape.out, x);
   if (shape.bias) {
@@ -80,7 +80,7 @@ inline void rotate(const ModelDescription& model, double* heads, std::int64_t co
 // The residual stream of one sequence after all blocks.
 inline std::vector<Vector> stream(const Model& model, const std::vector<std::int32_t>& tokens, std::int32_t adapter) {
   const ModelDescription& shape = model.description;
-  const ParameterLayout layout(shape);
+  const ParameterLayout& layout = model.layout;
   const auto hidden = static_cast<std::size_t>(shape.hidden);
   const auto dim = static_cast<std::size_t>(shape.head_dim);
   std::vector<Vector> x;
@@ -133,7 +133,7 @@ struct Scores {
 };
 
 inline Scores scores(const Model& model, const PackedBatch& batch) {
-  const ParameterLayout layout(model.description);
+  const ParameterLayout& layout = model.layout;
   const std::int64_t usable = model.usable > 0 ? model.usable : model.description.vocabulary;
   Scores result;
   for (std::size_t s = 0; s + 1 < batch.starts.size(); ++s) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "base/check.h"
@@ -12,14 +13,39 @@ namespace {
 
 constexpr std::int64_t chunk_blocks = 256;  // expanded at a time
 
-// Index of the map's value nearest to x, |x| <= 1.
+// Index of the map's value nearest to x, |x| <= 1; of two as near, the smaller.
+class NearestCode {
+ public:
+  NearestCode() {
+    const std::array<float, 256>& map = dynamic_map();
+    for (std::size_t i = 0; i < 255; ++i) {
+      middle_[i] = static_cast<float>((static_cast<double>(map[i]) + static_cast<double>(map[i + 1])) / 2);
+    }
+    for (std::uint32_t bin = 0; bin < bins; ++bin) {
+      // A bin of negative numbers has its smallest at its end.
+      const std::uint32_t sign = bin >> (bin_bits - 1);
+      const float smallest = std::bit_cast<float>((bin << shift) | (sign != 0 ? (1u << shift) - 1 : 0));
+      const auto below = std::lower_bound(middle_.begin(), middle_.end(), smallest);
+      first_[bin] = static_cast<std::uint8_t>(std::isnan(smallest) ? 0 : below - middle_.begin());
+    }
+  }
+  std::uint8_t operator()(float x) const {
+    std::size_t code = first_[std::bit_cast<std::uint32_t>(x) >> shift];
+    while (code < 255 && middle_[code] < x) ++code;
+    return static_cast<std::uint8_t>(code);
+  }
+
+ private:
+  // By sign, exponent and the first five bits of the fraction: a bin holds few of the map's values.
+  static constexpr int bin_bits = 14, shift = 32 - bin_bits;
+  static constexpr std::uint32_t bins = 1u << bin_bits;
+  std::array<float, 255> middle_{};
+  std::array<std::uint8_t, bins> first_{};
+};
+
 std::uint8_t nearest_code(float x) {
-  const std::array<float, 256>& map = dynamic_map();
-  const auto above = std::lower_bound(map.begin(), map.end(), x);
-  if (above == map.begin()) return 0;
-  if (above == map.end()) return 255;
-  const auto below = above - 1;
-  return static_cast<std::uint8_t>((x - *below <= *above - x ? below : above) - map.begin());
+  static const NearestCode nearest;
+  return nearest(x);
 }
 
 std::uint8_t smallest_positive_code() {
@@ -36,7 +62,7 @@ float shrink_block(std::span<const float> values, std::span<std::uint8_t> codes,
   float largest = 0;
   for (const float value : values) largest = std::max(largest, std::fabs(value));
   const float inverse = largest > 0 ? 1 / largest : 0;
-  const std::uint8_t smallest = smallest_positive_code();
+  static const std::uint8_t smallest = smallest_positive_code();
   for (std::size_t i = 0; i < values.size(); ++i) {
     codes[i] = nearest_code(std::clamp(values[i] * inverse, -1.0f, 1.0f));
     if (never_zero && values[i] > 0) codes[i] = std::max(codes[i], smallest);
@@ -85,8 +111,12 @@ TrainablePart::TrainablePart(std::string name, std::span<float> values, std::vec
   }
 }
 
-void TrainablePart::clear_gradient() {
-  std::ranges::fill(gradient_, 0.0f);
+void TrainablePart::clear_gradient(ThreadTeam& team) {
+  constexpr std::size_t part_floats = 1 << 18;
+  team.run(static_cast<std::int64_t>((gradient_.size() + part_floats - 1) / part_floats), [&](std::int64_t part) {
+    const std::size_t begin = static_cast<std::size_t>(part) * part_floats;
+    std::fill_n(gradient_.data() + begin, std::min(part_floats, gradient_.size() - begin), 0.0f);
+  });
   used = false;
 }
 

@@ -33,7 +33,7 @@ class TrainablePart {
   bool used = false;
   std::int64_t steps = 0;  // that moved this part
 
-  void clear_gradient();
+  void clear_gradient(ThreadTeam& team);
   // `step.step` is set here.
   void move(ThreadTeam& team, AdamWStep step);
 

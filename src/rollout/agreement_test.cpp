@@ -7,10 +7,12 @@
 #include <cmath>
 
 #include "arithmetic/attention.h"
+#include "base/file.h"
 #include "base/random.h"
 #include "model/cpu_trainer.h"
 #include "model/presets.h"
 #include "rollout/cpu_decoder.h"
+#include "rollout/quantised_model.h"
 #include "rollout/rollout.h"
 
 namespace kw {
@@ -224,6 +226,44 @@ void expect_same_however_scheduled(std::int64_t count, std::int64_t longest, std
 
 TEST(Agreement, AnswersDoNotDependOnScheduling) { expect_same_however_scheduled(10, 50, 20); }
 TEST(AgreementSlow, AnswersDoNotDependOnScheduling) { expect_same_however_scheduled(64, 300, 40); }
+
+// Quantised blocks, expanded on the way: the same as the trainer on the file, and as floats that were expanded before.
+TEST(Agreement, QuantisedWeights) {
+  ThreadTeam team;
+  ModelDescription model = small_description(Architecture::llama);
+  model.hidden = 64;
+  model.intermediate = 96;
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "model.gguf";
+  ASSERT_TRUE(write_file_atomic(path, quantised_gguf(model, 3)).ok());
+  const auto files = ModelFiles::open(path);
+  ASSERT_TRUE(files.ok()) << to_string(files.error());
+  const auto adapters = random_adapters(files->description());
+  const auto requests = random_requests(files->description(), 9, 60, 12, 8);
+  const auto decoder = make_cpu_decoder(team, *files, adapters);
+  ASSERT_TRUE(decoder.ok());
+  Rollout rollout(**decoder);
+  const auto results = rollout.generate(requests);
+  ASSERT_TRUE(results.ok());
+
+  TrainingOptions frozen;
+  frozen.train_base = false;
+  const auto trainer = make_cpu_trainer(team, *files, adapters, frozen, {});
+  ASSERT_TRUE(trainer.ok());
+  const Compared compared = compare(**trainer, requests, *results);
+  EXPECT_GT(compared.tokens, 50);
+  EXPECT_EQ(compared.equal, compared.tokens) << "largest difference " << compared.largest;
+
+  const auto parameters = load_parameters(*files);
+  ASSERT_TRUE(parameters.ok());
+  const auto expanded = make_cpu_decoder(team, *parameters, adapters);
+  ASSERT_TRUE(expanded.ok());
+  EXPECT_GT((*expanded)->weight_bytes(), 2 * (*decoder)->weight_bytes());
+  Rollout other(**expanded);
+  const auto same = other.generate(requests);
+  ASSERT_TRUE(same.ok());
+  expect_same(*same, *results);
+}
 
 TEST(Agreement, NewWeightsAreUsedAndCounted) {
   TestModel setup(Architecture::llama);

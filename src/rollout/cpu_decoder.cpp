@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -12,6 +13,7 @@
 #include "model/float_buffer.h"
 #include "rollout/cpu_weights.h"
 #include "rollout/sampler.h"
+#include "rollout/zeroed_memory.h"
 
 namespace kw {
 namespace {
@@ -48,7 +50,7 @@ class Decoding final : public CpuDecoder {
   std::int64_t context() const override { return context_; }
   std::int64_t most_tokens() const override { return options_.most_tokens; }
   std::int64_t vocabulary() const override { return usable_; }
-  std::int64_t adapters() const override { return static_cast<std::int64_t>(adapters_.size()); }
+  std::int64_t adapters() const override { return adapter_count_; }
   std::int64_t weights_version() const override { return weights_version_; }
   const ModelDescription& description() const override { return model_; }
   std::int64_t weight_bytes() const override;
@@ -88,15 +90,13 @@ class Decoding final : public CpuDecoder {
   CpuDecoderOptions options_;
   CpuWeights weights_;
   std::vector<CpuAdapter> adapters_;
+  std::atomic<std::int64_t> adapter_count_;  // requests are checked from any thread
   std::int64_t weights_version_ = 0;
   AttentionShape shape_;
   std::int64_t context_, usable_, query_, key_, qkv_width_, page_floats_, page_count_;
   RotaryTable rotary_;
 
-  struct Free {
-    void operator()(float* floats) const { std::free(floats); }
-  };
-  std::unique_ptr<float, Free> pages_;  // (page, layer, keys then values)
+  ZeroedFloats pages_;  // (page, layer, keys then values); zero is finite, where no token was written yet
 
   Batch batch_;
   FloatBuffer stream_, norm_;        // (rows, hidden)
@@ -116,6 +116,7 @@ Decoding::Decoding(ThreadTeam& team, const ModelDescription& model, CpuWeights w
       options_(options),
       weights_(std::move(weights)),
       adapters_(std::move(adapters)),
+      adapter_count_(static_cast<std::int64_t>(adapters_.size())),
       shape_{model.heads, model.kv_heads, model.head_dim, 1.0f / std::sqrt(static_cast<float>(model.head_dim))},
       context_(options.context > 0 ? std::min(options.context, model.context) : model.context),
       usable_(options.usable_vocabulary > 0 ? std::min(options.usable_vocabulary, model.vocabulary) : model.vocabulary),
@@ -124,10 +125,8 @@ Decoding::Decoding(ThreadTeam& team, const ModelDescription& model, CpuWeights w
       qkv_width_(query_ + 2 * key_),
       page_floats_(model.layers * 2 * shape_.page_floats()),
       page_count_(options.kv_bytes / page_bytes()),
-      rotary_(model.head_dim, model.rope_base, context_) {
-  // Zeros from the system: finite where no token was written yet, and no memory before it is used.
-  pages_.reset(static_cast<float*>(std::calloc(static_cast<std::size_t>(page_count_ * page_floats_), sizeof(float))));
-  KW_CHECK(pages_ != nullptr);
+      rotary_(model.head_dim, model.rope_base, context_),
+      pages_(static_cast<std::size_t>(page_count_ * page_floats_)) {
   const std::int64_t rows = options_.most_tokens;
   stream_.reserve(rows * model_.hidden);
   norm_.reserve(rows * model_.hidden);
@@ -137,7 +136,7 @@ Decoding::Decoding(ThreadTeam& team, const ModelDescription& model, CpuWeights w
   gate_up_.reserve(2 * rows * model_.intermediate);
   activated_.reserve(rows * model_.intermediate);
   logits_.reserve(std::min(head_rows, rows) * model_.vocabulary);
-  scratch_.resize(static_cast<std::size_t>(2 * team_.size()));
+  scratch_.resize(2 * static_cast<std::size_t>(team_.size()));
 }
 
 std::int64_t Decoding::weight_bytes() const {
@@ -378,6 +377,7 @@ Result<void> Decoding::update_adapter(std::int64_t index, const Adapter& adapter
   KW_TRY(CpuAdapter packed, pack_adapter(adapter, model_));
   if (index == adapters()) adapters_.emplace_back();
   adapters_[static_cast<std::size_t>(index)] = std::move(packed);
+  adapter_count_ = static_cast<std::int64_t>(adapters_.size());
   ++weights_version_;
   return {};
 }

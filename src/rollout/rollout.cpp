@@ -136,7 +136,7 @@ void Rollout::take_submissions() {
       if (!sequence->done) finish(*sequence, FinishReason::cancelled, {});
     }
   }
-  if (!cancelled.empty()) close_groups();
+  close_groups();
 }
 
 Result<bool> Rollout::advance() {
@@ -226,7 +226,7 @@ void Rollout::finish(Sequence& sequence, FinishReason reason, const SampledToken
   sequence.done = true;
   sequence.result.finish = reason;
   sequence.result.finished_s = seconds_of(*sequence.group);
-  --sequence.group->unfinished;
+  if (--sequence.group->unfinished == 0) ended_.push_back(sequence.group->id);
   const GenerationRequest& request = sequence.group->request;
   if (request.on_token) {
     request.on_token({sequence.group->id, sequence.sample, last, sequence.text.take_visible(true), true});
@@ -235,24 +235,22 @@ void Rollout::finish(Sequence& sequence, FinishReason reason, const SampledToken
 }
 
 void Rollout::close_groups() {
-  for (auto place = groups_.begin(); place != groups_.end();) {
+  for (const RequestId id : ended_) {
+    const auto place = groups_.find(id);
     Group& group = *place->second;
-    if (group.unfinished > 0) {
-      ++place;
-      continue;
-    }
     if (group.trunk) {
       running_.erase(group.trunk.get());
       drop_pages(*group.trunk);
     }
     GenerationResult result;
-    result.id = group.id;
+    result.id = id;
     for (auto& sequence : group.samples) result.samples.push_back(std::move(sequence->result));
-    place = groups_.erase(place);
+    groups_.erase(place);
     const std::lock_guard lock(mutex_);
     finished_.push_back(std::move(result));
     --open_;
   }
+  ended_.clear();
 }
 
 Result<std::vector<GenerationResult>> Rollout::generate(std::vector<GenerationRequest> requests) {

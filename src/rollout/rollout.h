@@ -103,8 +103,9 @@ class Rollout {
   PagePool pool_;
   std::int64_t weights_version_;
   std::map<RequestId, std::unique_ptr<Group>> groups_;
-  ByAge waiting_;  // samples without pages
-  ByAge running_;  // with pages, trunks too
+  std::vector<RequestId> ended_;  // all samples are done, the result is not handed out yet
+  ByAge waiting_;                 // samples without pages
+  ByAge running_;                 // with pages, trunks too
   // While admit() works: tokens that the running sequences have to compute, and how many sequences have any.
   std::int64_t pending_tokens_ = 0;
   std::int64_t active_ = 0;

@@ -83,7 +83,7 @@ Result<void> Rollout::fork(Sequence& sequence, const Sequence& trunk) {
   }
   if (trunk.computed % decoder_.page_tokens() != 0) {
     take_pages(sequence, trunk.computed);
-    const auto copied = decoder_.copy_page(trunk.pages[full], sequence.pages[full]);
+    auto copied = decoder_.copy_page(trunk.pages[full], sequence.pages[full]);
     if (!copied.ok()) {
       drop_pages(sequence);
       return copied;
@@ -135,10 +135,11 @@ Result<void> Rollout::admit() {
     pending_tokens_ += sequence->left();
     active_ += sequence->left() > 0;  // a trunk that is done takes no part in steps
   }
-  const std::vector<Sequence*> waiting(waiting_.begin(), waiting_.end());
-  for (Sequence* sequence : waiting) {
+  // Those that are sent back meanwhile come into the set behind the one that sent them.
+  for (auto place = waiting_.begin(); place != waiting_.end();) {
     if (pending_tokens_ >= budget() || active_ >= most_running()) break;
-    KW_TRY(const Start started, start(*sequence));
+    Sequence& sequence = **place++;
+    KW_TRY(const Start started, start(sequence));
     if (started == Start::no_room) break;
   }
   return {};

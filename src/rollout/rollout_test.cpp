@@ -185,6 +185,52 @@ TEST(Rollout, AStepThatFailedCanBeTriedAgain) {
   }
 }
 
+TEST(Rollout, ALongPromptDoesNotHoldUpAnswers) {
+  HashDecoder decoder({});
+  Rollout rollout(decoder, nullptr, {16, 256});
+  Random random(6);
+  GenerationRequest answering;
+  answering.prompt = random_prompt(random, 5);
+  answering.max_tokens = 40;
+  std::int64_t tokens = 0;
+  answering.on_token = [&](const TokenEvent&) { ++tokens; };
+  ASSERT_TRUE(rollout.submit(answering).ok());
+  ASSERT_TRUE(rollout.advance().ok());
+  EXPECT_EQ(tokens, 1);
+  GenerationRequest prompting;
+  prompting.prompt = random_prompt(random, 150);
+  prompting.max_tokens = 1;
+  bool done = false;
+  prompting.on_token = [&](const TokenEvent& event) { done = event.finished; };
+  ASSERT_TRUE(rollout.submit(prompting).ok());
+  // Fifteen tokens of the prompt in each step, beside one of the answer.
+  for (int step = 0; step < 10; ++step) {
+    EXPECT_FALSE(done);
+    ASSERT_TRUE(rollout.advance().ok());
+    EXPECT_EQ(tokens, 2 + step);
+  }
+  EXPECT_TRUE(done);
+}
+
+TEST(Rollout, ManyWaitingRequestsEndInOrder) {
+  HashDecoder decoder({});
+  Rollout rollout(decoder, nullptr, {16, 8});
+  GenerationRequest request;
+  request.prompt = {1, 2};
+  request.max_tokens = 4;
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(rollout.submit(request).ok());
+  RequestId last = 0;
+  while (!rollout.idle()) {
+    ASSERT_TRUE(rollout.advance().ok());
+    for (const GenerationResult& result : rollout.take_finished()) {
+      EXPECT_EQ(result.id, last + 1);
+      last = result.id;
+    }
+  }
+  EXPECT_EQ(last, 500);
+  EXPECT_EQ(decoder.most_rows, 8);
+}
+
 TEST(Rollout, SubmitsFromOtherThreads) {
   HashDecoder decoder({});
   Rollout rollout(decoder);

@@ -2,50 +2,10 @@
 
 #include <algorithm>
 
-#include "arithmetic/packed_layout.h"
-#include "arithmetic/units/lanes.h"
+#include "arithmetic/units/quants.h"
 
 namespace kw::KW_UNIT {
 namespace {
-
-using Bytes = const std::uint8_t*;
-
-// Eight elements of sixteen outputs: 4 bits each, the first in the lowest. each(i, floats) with the value of `table`.
-#if defined(__AVX512F__)
-template <class Each>
-inline void each_nibble(Bytes words, float first_value, const Each& each) {
-  const __m512 table =
-      _mm512_add_ps(_mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), _mm512_set1_ps(first_value));
-  const __m512i eight = _mm512_loadu_si512(words);
-  // A permutation looks at the lowest four bits of each index only.
-  each(0, Floats{_mm512_permutexvar_ps(eight, table)});
-  each(1, Floats{_mm512_permutexvar_ps(_mm512_srli_epi32(eight, 4), table)});
-  each(2, Floats{_mm512_permutexvar_ps(_mm512_srli_epi32(eight, 8), table)});
-  each(3, Floats{_mm512_permutexvar_ps(_mm512_srli_epi32(eight, 12), table)});
-  each(4, Floats{_mm512_permutexvar_ps(_mm512_srli_epi32(eight, 16), table)});
-  each(5, Floats{_mm512_permutexvar_ps(_mm512_srli_epi32(eight, 20), table)});
-  each(6, Floats{_mm512_permutexvar_ps(_mm512_srli_epi32(eight, 24), table)});
-  each(7, Floats{_mm512_permutexvar_ps(_mm512_srli_epi32(eight, 28), table)});
-}
-#else
-template <class Each>
-inline void each_nibble(Bytes words, float first_value, const Each& each) {
-  const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words));
-  const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + 32));
-  const __m256i mask = _mm256_set1_epi32(15), first = _mm256_set1_epi32(static_cast<int>(first_value));
-  const auto value = [&](__m256i eight, int i) {
-    const __m256i nibble = _mm256_and_si256(_mm256_srl_epi32(eight, _mm_cvtsi32_si128(4 * i)), mask);
-    return _mm256_cvtepi32_ps(_mm256_add_epi32(nibble, first));
-  };
-  for (int i = 0; i < 8; ++i) each(i, Floats{value(low, i), value(high, i)});
-}
-#endif
-
-template <int bytes>
-inline Floats scales_at(Bytes from) {
-  if constexpr (bytes == 2) return of_halves(from);
-  return load(reinterpret_cast<const float*>(from));
-}
 
 // Units of a quantised panel: panel_lanes wide, of which [lane, lane + width) are wanted. The products of scales and
 // quants are exact but for q6_k's, so one rounding is the format's own, fused or not.
@@ -56,6 +16,7 @@ void expand_units(Bytes from, std::int64_t panel_lanes, std::int64_t lane, std::
   constexpr int scale_bytes = layout.scale_bytes == 8 ? 4 : layout.scale_bytes;
   for (std::int64_t unit = 0; unit < units;
        ++unit, from += panel_lanes * layout.unit_bytes(), to += unit_depth * width) {
+    prefetch_unit(from + 4 * panel_lanes * layout.unit_bytes(), panel_lanes * layout.unit_bytes());
     const Bytes minima = from + layout.scale_bytes * panel_lanes, quants = minima + layout.minimum_bytes * panel_lanes;
     for (std::int64_t j = 0; j < width; j += lanes) {
       const std::int64_t at = lane + j;
@@ -143,12 +104,40 @@ inline void transpose_eight(const float* from, std::int64_t stride, float* to, s
   }
 }
 
+// A weight whose outputs are the depth: panels are expanded as they lie and turned over.
+ColumnBlock fetch_packed_depth(const ProductColumns& b, std::int64_t out, std::int64_t first_depth, std::int64_t depth,
+                               std::int64_t first, std::int64_t width, float* buffer) {
+  alignas(64) float expanded[panel_width * panel_width];
+  ProductColumns outputs = b;
+  outputs.columns = out;
+  const std::int64_t there = std::min(width, b.columns - first), whole = there / 8 * 8;
+  for (std::int64_t panel = first_depth; panel < first_depth + depth; panel += panel_width) {
+    const std::int64_t panel_lanes = width_at(out, panel);
+    const ColumnBlock from = fetch_packed(outputs, b.columns, first, there, panel, panel_lanes, expanded);
+    float* to = buffer + (panel - first_depth) * width;
+    for (std::int64_t o = 0; o < panel_lanes; o += 8) {
+      for (std::int64_t i = 0; i < whole; i += 8) {
+        transpose_eight(from.data + i * from.depth_stride + o, from.depth_stride, to + o * width + i, width);
+      }
+    }
+    for (std::int64_t o = 0; o < panel_lanes; ++o) {
+      for (std::int64_t i = whole; i < width; ++i) {
+        to[o * width + i] = i < there ? from.data[i * from.depth_stride + o] : 0.0f;
+      }
+    }
+  }
+  return {buffer, width};
+}
+
 }  // namespace
 
 ColumnBlock fetch_columns(const ProductColumns& b, std::int64_t whole_depth, std::int64_t first_depth,
                           std::int64_t depth, std::int64_t first, std::int64_t width, float* buffer) {
   if (b.kind == ProductColumns::Kind::packed) {
     return fetch_packed(b, whole_depth, first_depth, depth, first, width, buffer);
+  }
+  if (b.kind == ProductColumns::Kind::packed_depth) {
+    return fetch_packed_depth(b, whole_depth, first_depth, depth, first, width, buffer);
   }
   const auto* floats = reinterpret_cast<const float*>(b.data);
   const std::int64_t there = std::min(width, b.columns - first);  // the others are zero

@@ -11,8 +11,9 @@ struct ColumnBlock {
 };
 
 // Elements [first_depth, first_depth + depth) of the columns [first, first + width) of b; all are multiples of their
-// unit (16 columns; 32 of the depth for quantised formats). `buffer` has room for depth * width floats and is used
-// unless the floats lie ready.
+// unit (16 columns; 32 of the depth for quantised formats, and where the outputs of a packed weight are the depth, 64
+// of the depth and 32 columns). `buffer` has room for (depth + 16) * width floats and is used unless the floats lie
+// ready.
 ColumnBlock fetch_columns(const ProductColumns& b, std::int64_t whole_depth, std::int64_t first_depth,
                           std::int64_t depth, std::int64_t first, std::int64_t width, float* buffer);
 
