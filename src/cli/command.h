@@ -30,6 +30,7 @@ void add_compile_command(CLI::App& app, Context& context);
 void add_plan_command(CLI::App& app, Context& context);
 void add_judge_command(CLI::App& app, Context& context);
 void add_calibrate_command(CLI::App& app, Context& context);
+void add_data_command(CLI::App& app, Context& context);
 
 // `--json`, for a command that prints a result.
 void add_json_flag(CLI::App& command, Context& context);

@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   add_judge_command(app, context);
   add_compile_command(app, context);
   add_calibrate_command(app, context);
+  add_data_command(app, context);
 
   kw::install_interrupt_handling();
   try {
