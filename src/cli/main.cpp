@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
   add_bench_command(app, context);
   add_reward_command(app, context);
   add_agent_commands(app, context);
+  add_data_command(app, context);
 
   kw::install_interrupt_handling();
   try {
