@@ -6,12 +6,12 @@ JOBS ?= $(shell nproc)
 CLANG_VERSION := $(lastword $(sort $(patsubst /usr/bin/clang++-%,%,$(wildcard /usr/bin/clang++-[0-9]*))))
 FORMAT := .deps/venv/bin/clang-format
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cpp' 'bench/*.h' 'bench/*.cpp')
-FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz wire_fuzz ptx_parser_fuzz engine_fuzz gpu_message_fuzz ncu_fuzz safetensors_fuzz gguf_fuzz tokenizer_fuzz verdict_file_fuzz template_fuzz answer_fuzz
+FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz wire_fuzz ptx_parser_fuzz engine_fuzz gpu_message_fuzz ncu_fuzz safetensors_fuzz gguf_fuzz tokenizer_fuzz model_config_fuzz verdict_file_fuzz template_fuzz answer_fuzz
 # Executions of each fuzzer in `make test`; CONTRIBUTING.md has the command for a million.
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup build test test-fast test-gpu quickstart format format-check lint clean asan fuzz bench
+.PHONY: setup build test test-fast test-gpu quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden
 
 setup:
 	@scripts/setup.sh
@@ -25,7 +25,7 @@ test: setup
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
-	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|tokenizer|weights|profile|task|source|emulate|reward|agent)\.' -j $(JOBS)
+	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|tokenizer|weights|arithmetic|profile|task|source|emulate|reward|agent)\.' -j $(JOBS)
 	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
 	@$(STEP) --summary
 
@@ -47,8 +47,8 @@ format-check: setup
 lint: build
 	@clang-tidy-$(CLANG_VERSION) --quiet -p build $(filter-out src/reference/torch/%,$(filter %.cpp,$(SOURCES)))
 
-# What reads hostile input, and the emulator. The rest would double the time and has its own limits around it.
-SANITIZED := base_test tokenizer_test profile_test task_test source_test emulate_test weights_test reward_test agent_test
+# What reads hostile input, the emulator and the vector kernels. The rest would double the time and has its own limits around it.
+SANITIZED := base_test tokenizer_test profile_test task_test source_test emulate_test weights_test arithmetic_test reward_test agent_test
 SANITIZER_ENV := ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 asan: setup
 	@KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset asan >build-asan.log 2>&1 || { cat build-asan.log; exit 1; }; mv build-asan.log build-asan/configure.log
@@ -60,7 +60,25 @@ fuzz: asan
 bench: build
 	@build/src/compile/compile_bench
 	@build/src/emulate/emulate_bench
+	@build/src/arithmetic/arithmetic_bench
 	@build/src/judge/judge_bench
+
+# Ours and Hugging Face's speed on this machine's CPU, in turns.
+bench-model: build parity-env
+	@build/kernelwright model fetch smollm2-135m >/dev/null
+	@$$(scripts/parity_env.sh)/venv/bin/python scripts/huggingface_cpu_baseline.py --program build/kernelwright 2> >(grep -v -e kernels -e flop_counter >&2)
+
+# transformers, peft, bitsandbytes and others, pinned, outside the checkout.
+parity-env: setup
+	@scripts/parity_env.sh >/dev/null
+
+# Every comparison with them; writes bench/results/parity.md. Minutes.
+parity: build parity-env
+	@scripts/parity.sh
+
+# The golden files of tests/model, again.
+golden: parity-env
+	@$$(scripts/parity_env.sh)/venv/bin/python scripts/model_golden.py tests/model
 
 clean:
 	@rm -rf build build-asan build-debug

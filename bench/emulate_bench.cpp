@@ -286,7 +286,7 @@ std::string compiled_ptx() {
   CompileRequest request;
   request.source = source;
   request.file_name = "emulate_bench.cu";
-  request.architecture = Architecture::sm_80;
+  request.architecture = GpuArchitecture::sm_80;
   request.want_cubin = false;
   CompileResult result = service.compile(request);
   if (!result.ok()) {

@@ -22,9 +22,9 @@ def sanitize(program, tool, file, bare):
     """The number of errors that the tool reports, and the first of them."""
     command = ["compute-sanitizer", "--tool", tool, "--print-limit", "3", program, "replay", "--file", file] + (["--bare"] if bare else [])
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, cwd=ROOT)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=12, cwd=ROOT)
     except subprocess.TimeoutExpired:
-        return None, "took longer than 20 s"
+        return None, "took longer than 12 s"
     text = done.stdout + done.stderr
     counts = [int(number) for number in re.findall(r"(?:ERROR SUMMARY|RACECHECK SUMMARY): (\d+)", text)]
     first = re.search(r"^========= ((?!COMPUTE-SANITIZER|Target application).*)$", text, re.MULTILINE)

@@ -39,8 +39,10 @@ for each in $steps; do
     agree) step agree 150 "$bench" agree ;;
     self) step self 90 "$bench" self ;;
     repeat) step repeat 150 "$bench" repeat ;;
-    soak) step soak 200 "$bench" soak ;;
-    speed) SHOWN=45 step speed 200 "$bench" speed ;;
+    soak) step soak 100 "$bench" soak --kernels "${KW_SOAK:-600}" ;;  # 2,000 take 150 s
+    speed)
+      SHOWN=12 step speed 80 "$bench" speed --kernels 600 --only "values, emulator first"
+      SHOWN=12 step speed_time 80 "$bench" speed --kernels 300 --only "values and time, emulator first" ;;
     load_inline)
       if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null && command -v nvcc >/dev/null; then
         step load_inline 200 python3 scripts/time_load_inline.py relu/naive
@@ -49,8 +51,8 @@ for each in $steps; do
       fi ;;
     sanitizer)
       if command -v compute-sanitizer >/dev/null; then
-        step sanitizer_bugs 240 python3 scripts/sanitize_corpus.py "$bench" --only bugs --tools memcheck,racecheck --jobs 12
-        step sanitizer_correct 120 python3 scripts/sanitize_corpus.py "$bench" --only correct --limit 24 --jobs 12
+        step sanitizer_bugs 240 python3 scripts/sanitize_corpus.py "$bench" --only bugs --tools memcheck,racecheck --jobs 14
+        step sanitizer_correct 120 python3 scripts/sanitize_corpus.py "$bench" --only correct --limit 24 --jobs 14
         step sanitizer_ours 120 python3 scripts/sanitize_corpus.py "$bench" --only correct --limit 4 --tools memcheck,initcheck,synccheck --ours --jobs 4
       else
         echo "--- sanitizer: skipped: compute-sanitizer is not on PATH"

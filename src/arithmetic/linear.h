@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "arithmetic/aligned_memory.h"
 #include "arithmetic/thread_team.h"
 #include "weights/gguf_blocks.h"
 
@@ -35,7 +36,7 @@ class PackedWeight {
   friend class LinearKernels;
   std::int64_t out_ = 0, in_ = 0;
   BlockFormat format_ = BlockFormat::f32;
-  std::vector<std::byte> storage_;
+  std::vector<std::byte, AlignedMemory<std::byte>> storage_;
 };
 
 // y (rows, out) = x (rows, in) * weight^T + bias, or y += that.
@@ -56,6 +57,9 @@ void linear(ThreadTeam& team, const LinearRows& rows, const float* weight, std::
 // Gradients. dx (rows, in) = dy (rows, out) * weight (out, in), or added to it.
 void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const float* weight, std::int64_t out,
                            std::int64_t in, float* dx, bool add);
+// The same from a packed weight, as it is. Few rows are not worth it: a weight is expanded once for 240 of them.
+void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const PackedWeight& weight, float* dx,
+                           bool add);
 // dweight (out, in) += dy^T x; dbias (out) += column sums of dy, unless null.
 void linear_weight_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const float* x, std::int64_t out,
                             std::int64_t in, float* dweight, float* dbias);

@@ -30,8 +30,11 @@ void add_compile_command(CLI::App& app, Context& context);
 void add_plan_command(CLI::App& app, Context& context);
 void add_judge_command(CLI::App& app, Context& context);
 void add_calibrate_command(CLI::App& app, Context& context);
+void add_model_command(CLI::App& app, Context& context);
+void add_bench_command(CLI::App& app, Context& context);
 void add_reward_command(CLI::App& app, Context& context);
 void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer, report
+void add_data_command(CLI::App& app, Context& context);
 
 // `--json`, for a command that prints a result.
 void add_json_flag(CLI::App& command, Context& context);

@@ -42,7 +42,7 @@ const KernelLaunch* representative_launch(const KernelBuild& build, const Task& 
   return found;
 }
 
-std::vector<KernelRow> kernel_rows(const KernelBuild& build, const Task& task, Architecture architecture) {
+std::vector<KernelRow> kernel_rows(const KernelBuild& build, const Task& task, GpuArchitecture architecture) {
   std::vector<KernelRow> rows;
   for (const CompiledKernel& kernel : build.compiled.kernels) {
     const KernelLaunch* launch = representative_launch(build, task, kernel.name);
@@ -73,7 +73,7 @@ Json diagnostic_json(const Diagnostic& diagnostic) {
 }
 
 Json build_json(const KernelBuild& build, const Task& task, const CompileArguments& arguments,
-                Architecture architecture) {
+                GpuArchitecture architecture) {
   Json json{{"task", task.name},
             {"kernel_file", arguments.kernel},
             {"status", to_string(build.status)},
@@ -117,7 +117,7 @@ Json build_json(const KernelBuild& build, const Task& task, const CompileArgumen
   return json;
 }
 
-void print_build(const KernelBuild& build, const Task& task, Architecture architecture) {
+void print_build(const KernelBuild& build, const Task& task, GpuArchitecture architecture) {
   for (const Diagnostic& diagnostic : build.compiled.diagnostics) {
     std::cout << to_string(diagnostic) << "\n";
     for (const std::string& note : diagnostic.notes) std::cout << "    " << note << "\n";
@@ -160,7 +160,7 @@ void run_compile(Context& context, const CompileArguments& arguments) {
   const auto architecture = architecture_from_string(arguments.architecture);
   if (!architecture) {
     std::string known;
-    for (const Architecture each : all_architectures)
+    for (const GpuArchitecture each : all_architectures)
       known += (known.empty() ? "" : ", ") + std::string(to_string(each));
     return fail(context,
                 Error{"the architecture '" + arguments.architecture + "' is not known", "known are " + known, {}});

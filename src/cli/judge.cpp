@@ -136,7 +136,7 @@ void print_verdict(const Verdict& verdict) {
 }
 
 // The profile of the device that is there, or of one like it.
-std::string profile_for(const GpuFacts& facts, Architecture architecture) {
+std::string profile_for(const GpuFacts& facts, GpuArchitecture architecture) {
   const auto folder = profiles_folder();
   std::string alike = default_profile;
   if (!folder.ok()) return alike;

@@ -30,6 +30,8 @@ int run(int argc, char** argv) {
       "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
       "  kernelwright prompt softmax                             what an agent is told\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
+      "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
+      "  kernelwright bench train tiny-1m                        speed of training and generation here\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
   std::string log_level = "warn", log_format = "human";
@@ -49,8 +51,11 @@ int run(int argc, char** argv) {
   add_judge_command(app, context);
   add_compile_command(app, context);
   add_calibrate_command(app, context);
+  add_model_command(app, context);
+  add_bench_command(app, context);
   add_reward_command(app, context);
   add_agent_commands(app, context);
+  add_data_command(app, context);
 
   kw::install_interrupt_handling();
   try {

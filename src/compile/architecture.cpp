@@ -6,7 +6,7 @@ namespace kw {
 namespace {
 
 struct ArchitectureFacts {
-  Architecture architecture;
+  GpuArchitecture architecture;
   std::string_view name;
   std::string_view dotted;
   int capability;
@@ -14,16 +14,16 @@ struct ArchitectureFacts {
 };
 
 constexpr std::array<ArchitectureFacts, 7> facts = {{
-    {Architecture::sm_80, "sm_80", "8.0", 80, "A100"},
-    {Architecture::sm_86, "sm_86", "8.6", 86, "RTX 3090, A10"},
-    {Architecture::sm_89, "sm_89", "8.9", 89, "RTX 4090, L4"},
-    {Architecture::sm_90, "sm_90", "9.0", 90, "H100, H200"},
-    {Architecture::sm_90a, "sm_90a", "9.0a", 90, "H100, H200"},
-    {Architecture::sm_100, "sm_100", "10.0", 100, "B200"},
-    {Architecture::sm_100a, "sm_100a", "10.0a", 100, "B200"},
+    {GpuArchitecture::sm_80, "sm_80", "8.0", 80, "A100"},
+    {GpuArchitecture::sm_86, "sm_86", "8.6", 86, "RTX 3090, A10"},
+    {GpuArchitecture::sm_89, "sm_89", "8.9", 89, "RTX 4090, L4"},
+    {GpuArchitecture::sm_90, "sm_90", "9.0", 90, "H100, H200"},
+    {GpuArchitecture::sm_90a, "sm_90a", "9.0a", 90, "H100, H200"},
+    {GpuArchitecture::sm_100, "sm_100", "10.0", 100, "B200"},
+    {GpuArchitecture::sm_100a, "sm_100a", "10.0a", 100, "B200"},
 }};
 
-const ArchitectureFacts& facts_of(Architecture architecture) {
+const ArchitectureFacts& facts_of(GpuArchitecture architecture) {
   for (const ArchitectureFacts& entry : facts) {
     if (entry.architecture == architecture) return entry;
   }
@@ -33,11 +33,11 @@ const ArchitectureFacts& facts_of(Architecture architecture) {
 
 }  // namespace
 
-std::string_view to_string(Architecture architecture) { return facts_of(architecture).name; }
-int compute_capability(Architecture architecture) { return facts_of(architecture).capability; }
-std::string_view example_device(Architecture architecture) { return facts_of(architecture).device; }
+std::string_view to_string(GpuArchitecture architecture) { return facts_of(architecture).name; }
+int compute_capability(GpuArchitecture architecture) { return facts_of(architecture).capability; }
+std::string_view example_device(GpuArchitecture architecture) { return facts_of(architecture).device; }
 
-std::optional<Architecture> architecture_from_string(std::string_view text) {
+std::optional<GpuArchitecture> architecture_from_string(std::string_view text) {
   for (const ArchitectureFacts& entry : facts) {
     if (text == entry.name || text == entry.name.substr(3) || text == entry.dotted) return entry.architecture;
   }

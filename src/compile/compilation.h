@@ -25,7 +25,7 @@ struct CompileRequest {
   std::string source;                // device code; the host's part is cut out, its lines are left empty
   std::string file_name;             // for diagnostics only
   std::vector<std::string> kernels;  // as C++ names them: "softmax", "reduce<256, float>"; empty: all that are defined
-  Architecture architecture = Architecture::sm_90;
+  GpuArchitecture architecture = GpuArchitecture::sm_90;
   bool want_cubin = true;  // without it only PTX is made: faster, no resources
   bool fast_math = false;
   CompileLimits limits;

@@ -33,7 +33,7 @@ TEST_P(HeaderUses, Compile) {
   CompileRequest request;
   request.source = GetParam().source;
   request.file_name = "use.cu";
-  request.architecture = Architecture::sm_90;
+  request.architecture = GpuArchitecture::sm_90;
   const CompileResult result = service().compile(request);
   EXPECT_TRUE(result.ok()) << failure_of(result);
 }

@@ -7,7 +7,7 @@
 namespace kw {
 namespace {
 
-cudaOccDeviceProp device_properties(Architecture architecture) {
+cudaOccDeviceProp device_properties(GpuArchitecture architecture) {
   const DeviceLimits limits = device_limits(architecture);
   cudaOccDeviceProp properties;
   properties.computeMajor = compute_capability(architecture) / 10;
@@ -54,41 +54,41 @@ std::string_view to_string(OccupancyLimiter limiter) {
 }
 
 // CUDA C++ Programming Guide, "Compute Capabilities", table of technical specifications.
-DeviceLimits device_limits(Architecture architecture) {
+DeviceLimits device_limits(GpuArchitecture architecture) {
   constexpr int kib = 1024;
   DeviceLimits limits;
   switch (architecture) {
-    case Architecture::sm_80:
+    case GpuArchitecture::sm_80:
       limits.multiprocessors = 108;
       limits.max_threads_per_sm = 2048;
       limits.max_blocks_per_sm = 32;
       limits.shared_bytes_per_sm = 164 * kib;
       limits.shared_bytes_per_block_optin = 163 * kib;
       break;
-    case Architecture::sm_86:
+    case GpuArchitecture::sm_86:
       limits.multiprocessors = 82;
       limits.max_threads_per_sm = 1536;
       limits.max_blocks_per_sm = 16;
       limits.shared_bytes_per_sm = 100 * kib;
       limits.shared_bytes_per_block_optin = 99 * kib;
       break;
-    case Architecture::sm_89:
+    case GpuArchitecture::sm_89:
       limits.multiprocessors = 128;
       limits.max_threads_per_sm = 1536;
       limits.max_blocks_per_sm = 24;
       limits.shared_bytes_per_sm = 100 * kib;
       limits.shared_bytes_per_block_optin = 99 * kib;
       break;
-    case Architecture::sm_90:
-    case Architecture::sm_90a:
+    case GpuArchitecture::sm_90:
+    case GpuArchitecture::sm_90a:
       limits.multiprocessors = 132;
       limits.max_threads_per_sm = 2048;
       limits.max_blocks_per_sm = 32;
       limits.shared_bytes_per_sm = 228 * kib;
       limits.shared_bytes_per_block_optin = 227 * kib;
       break;
-    case Architecture::sm_100:
-    case Architecture::sm_100a:
+    case GpuArchitecture::sm_100:
+    case GpuArchitecture::sm_100a:
       limits.multiprocessors = 148;
       limits.max_threads_per_sm = 2048;
       limits.max_blocks_per_sm = 32;
@@ -99,7 +99,7 @@ DeviceLimits device_limits(Architecture architecture) {
   return limits;
 }
 
-Result<Occupancy> occupancy(Architecture architecture, const KernelResources& resources, int threads_per_block,
+Result<Occupancy> occupancy(GpuArchitecture architecture, const KernelResources& resources, int threads_per_block,
                             std::uint32_t dynamic_shared_bytes) {
   const DeviceLimits limits = device_limits(architecture);
   const std::string device(to_string(architecture));

@@ -36,10 +36,10 @@ struct DeviceLimits {
   int shared_bytes_per_block_optin = 0;
   int reserved_shared_bytes_per_block = 1024;
 };
-DeviceLimits device_limits(Architecture architecture);
+DeviceLimits device_limits(GpuArchitecture architecture);
 
 // An error when the launch is not possible at all: too many threads, registers or too much shared memory.
-Result<Occupancy> occupancy(Architecture architecture, const KernelResources& resources, int threads_per_block,
+Result<Occupancy> occupancy(GpuArchitecture architecture, const KernelResources& resources, int threads_per_block,
                             std::uint32_t dynamic_shared_bytes);
 
 }  // namespace kw

@@ -78,31 +78,31 @@ TEST(Resources, OfARealKernel) {
 
 // Against NVIDIA's occupancy calculator.
 TEST(Occupancy, KnownValues) {
-  const auto at = [](Architecture architecture, int registers, int shared, int threads) {
+  const auto at = [](GpuArchitecture architecture, int registers, int shared, int threads) {
     return occupancy(architecture, {.registers = registers, .static_shared_bytes = shared, .known = true}, threads, 0)
         .value();
   };
-  EXPECT_EQ(at(Architecture::sm_90, 32, 0, 256).warps_per_sm, 64);
-  EXPECT_EQ(at(Architecture::sm_90, 32, 0, 256).limiter, OccupancyLimiter::warps);
-  EXPECT_EQ(at(Architecture::sm_80, 64, 0, 256).warps_per_sm, 32);
-  EXPECT_EQ(at(Architecture::sm_80, 64, 0, 256).limiter, OccupancyLimiter::registers);
-  EXPECT_EQ(at(Architecture::sm_86, 32, 0, 256).max_warps_per_sm, 48);
-  EXPECT_EQ(at(Architecture::sm_86, 32, 0, 32).blocks_per_sm, 16);
-  EXPECT_EQ(at(Architecture::sm_86, 32, 0, 32).limiter, OccupancyLimiter::blocks);
-  EXPECT_EQ(at(Architecture::sm_89, 32, 0, 32).blocks_per_sm, 24);
-  EXPECT_EQ(at(Architecture::sm_90, 32, 48 * 1024, 128).blocks_per_sm, 4);
-  EXPECT_EQ(at(Architecture::sm_90, 32, 48 * 1024, 128).limiter, OccupancyLimiter::shared_memory);
-  EXPECT_EQ(at(Architecture::sm_100, 32, 0, 1024).blocks_per_sm, 2);
-  EXPECT_DOUBLE_EQ(at(Architecture::sm_80, 64, 0, 256).fraction(), 0.5);
+  EXPECT_EQ(at(GpuArchitecture::sm_90, 32, 0, 256).warps_per_sm, 64);
+  EXPECT_EQ(at(GpuArchitecture::sm_90, 32, 0, 256).limiter, OccupancyLimiter::warps);
+  EXPECT_EQ(at(GpuArchitecture::sm_80, 64, 0, 256).warps_per_sm, 32);
+  EXPECT_EQ(at(GpuArchitecture::sm_80, 64, 0, 256).limiter, OccupancyLimiter::registers);
+  EXPECT_EQ(at(GpuArchitecture::sm_86, 32, 0, 256).max_warps_per_sm, 48);
+  EXPECT_EQ(at(GpuArchitecture::sm_86, 32, 0, 32).blocks_per_sm, 16);
+  EXPECT_EQ(at(GpuArchitecture::sm_86, 32, 0, 32).limiter, OccupancyLimiter::blocks);
+  EXPECT_EQ(at(GpuArchitecture::sm_89, 32, 0, 32).blocks_per_sm, 24);
+  EXPECT_EQ(at(GpuArchitecture::sm_90, 32, 48 * 1024, 128).blocks_per_sm, 4);
+  EXPECT_EQ(at(GpuArchitecture::sm_90, 32, 48 * 1024, 128).limiter, OccupancyLimiter::shared_memory);
+  EXPECT_EQ(at(GpuArchitecture::sm_100, 32, 0, 1024).blocks_per_sm, 2);
+  EXPECT_DOUBLE_EQ(at(GpuArchitecture::sm_80, 64, 0, 256).fraction(), 0.5);
 }
 
 TEST(Occupancy, ImpossibleLaunchesAreErrors) {
-  EXPECT_FALSE(occupancy(Architecture::sm_90, {.registers = 32}, 1025, 0));
-  EXPECT_FALSE(occupancy(Architecture::sm_90, {.registers = 32}, 0, 0));
-  EXPECT_FALSE(occupancy(Architecture::sm_90, {.registers = 32, .max_threads = 128}, 256, 0));
-  EXPECT_FALSE(occupancy(Architecture::sm_86, {.registers = 32}, 128, 100 * 1024));
-  EXPECT_TRUE(occupancy(Architecture::sm_90, {.registers = 32}, 128, 227 * 1024));
-  EXPECT_FALSE(occupancy(Architecture::sm_90, {.registers = 128}, 1024, 0));
+  EXPECT_FALSE(occupancy(GpuArchitecture::sm_90, {.registers = 32}, 1025, 0));
+  EXPECT_FALSE(occupancy(GpuArchitecture::sm_90, {.registers = 32}, 0, 0));
+  EXPECT_FALSE(occupancy(GpuArchitecture::sm_90, {.registers = 32, .max_threads = 128}, 256, 0));
+  EXPECT_FALSE(occupancy(GpuArchitecture::sm_86, {.registers = 32}, 128, 100 * 1024));
+  EXPECT_TRUE(occupancy(GpuArchitecture::sm_90, {.registers = 32}, 128, 227 * 1024));
+  EXPECT_FALSE(occupancy(GpuArchitecture::sm_90, {.registers = 128}, 1024, 0));
 }
 
 TEST(Ptx, FingerprintIgnoresNamesAndLines) {

@@ -55,7 +55,7 @@ TEST(CompileService, CompilesAPlainKernel) {
 }
 
 TEST(CompileService, CompilesForEveryArchitecture) {
-  for (const Architecture architecture : all_architectures) {
+  for (const GpuArchitecture architecture : all_architectures) {
     CompileRequest request = request_for(scale_kernel);
     request.architecture = architecture;
     const CompileResult result = service().compile(request);
@@ -228,7 +228,7 @@ TEST(CompileCachePath, EverythingThatMattersIsInTheKey) {
   CompileRequest request = request_for(scale_kernel, {"scale"});
   std::set<std::string> keys;
   keys.insert(cached.compile(request).key);
-  request.architecture = Architecture::sm_80;
+  request.architecture = GpuArchitecture::sm_80;
   keys.insert(cached.compile(request).key);
   request.fast_math = true;
   keys.insert(cached.compile(request).key);

@@ -10,9 +10,9 @@
 namespace kw {
 namespace {
 
-Result<Architecture> architecture_for(int capability) {
-  std::optional<Architecture> best;
-  for (const Architecture each : all_architectures) {
+Result<GpuArchitecture> architecture_for(int capability) {
+  std::optional<GpuArchitecture> best;
+  for (const GpuArchitecture each : all_architectures) {
     const std::string name(to_string(each));
     if (name.back() == 'a') continue;  // kernels must run on every GPU of the generation
     if (compute_capability(each) <= capability && compute_capability(each) / 10 == capability / 10) best = each;

@@ -45,7 +45,7 @@ class GpuBackend {
   static Result<std::unique_ptr<GpuBackend>> start(CompileService& service, const GpuBackendOptions& options);
 
   const GpuFacts& facts() const { return pool_->facts(); }
-  Architecture architecture() const { return architecture_; }
+  GpuArchitecture architecture() const { return architecture_; }
   GpuPoolCounts counts() { return pool_->counts(); }
   bool wants_pytorch() const { return options_.pytorch; }
 
@@ -61,7 +61,7 @@ class GpuBackend {
 
   CompileService& service_;
   GpuBackendOptions options_;
-  Architecture architecture_ = Architecture::sm_90;
+  GpuArchitecture architecture_ = GpuArchitecture::sm_90;
   bool use_ptx_ = false;  // the driver is one that takes no cubin
   GpuKernel helpers_;
   TransferRates rates_;

@@ -185,7 +185,7 @@ void GpuTask::note_naive_us(std::size_t train_size, double us) {
   naive_us_[train_size] = us;
 }
 
-std::shared_ptr<const NaiveOnGpu> GpuTask::naive(CompileService& service, Architecture architecture, bool use_ptx) {
+std::shared_ptr<const NaiveOnGpu> GpuTask::naive(CompileService& service, GpuArchitecture architecture, bool use_ptx) {
   std::lock_guard lock(naive_mutex_);
   if (naive_made_) return naive_;
   naive_made_ = true;

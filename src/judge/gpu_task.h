@@ -62,7 +62,7 @@ class GpuTask {
   // PyTorch runs on the GPU too, so this waits for its turns: never call it during one.
   Result<std::shared_ptr<const FullSizeCase>> full_size(std::size_t train_size, GpuTurns& turns);
   // Null when the task has no naive kernel or it does not compile.
-  std::shared_ptr<const NaiveOnGpu> naive(CompileService& service, Architecture architecture, bool use_ptx);
+  std::shared_ptr<const NaiveOnGpu> naive(CompileService& service, GpuArchitecture architecture, bool use_ptx);
 
   // What a timing may take for the naive kernel's part; generous until it has been measured once.
   std::chrono::milliseconds naive_limit(std::size_t train_size);

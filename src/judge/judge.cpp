@@ -122,7 +122,7 @@ void add_build(const KernelBuild& build, Verdict& verdict) {
   }
 }
 
-void add_resources(const KernelBuild& build, std::size_t first_timed_plan, Architecture architecture,
+void add_resources(const KernelBuild& build, std::size_t first_timed_plan, GpuArchitecture architecture,
                    Verdict& verdict) {
   const std::size_t shown = std::min(first_timed_plan, build.plans.size() - 1);
   for (const KernelLaunch* launch : build.plans[shown].plan.launches()) {

@@ -39,7 +39,7 @@ Error first_problem(const CompileResult& result, const std::string& file) {
 
 }  // namespace
 
-LaunchDevice launch_device(Architecture architecture) {
+LaunchDevice launch_device(GpuArchitecture architecture) {
   const DeviceLimits limits = device_limits(architecture);
   LaunchDevice device;
   device.multiprocessors = limits.multiprocessors;
@@ -58,7 +58,7 @@ LaunchDevice launch_device(Architecture architecture) {
 namespace {
 
 // A launch over the limits does nothing at all on a GPU, silently unless somebody asks for the error.
-Result<void> check_launches(const KernelBuild& build, Architecture architecture) {
+Result<void> check_launches(const KernelBuild& build, GpuArchitecture architecture) {
   for (const SizedPlan& sized : build.plans) {
     for (const KernelLaunch* launch : sized.plan.launches()) {
       for (const CompiledKernel& kernel : build.compiled.kernels) {
@@ -74,7 +74,7 @@ Result<void> check_launches(const KernelBuild& build, Architecture architecture)
 
 }  // namespace
 
-Result<Occupancy> occupancy_of(Architecture architecture, const CompiledKernel& kernel, const KernelLaunch& launch) {
+Result<Occupancy> occupancy_of(GpuArchitecture architecture, const CompiledKernel& kernel, const KernelLaunch& launch) {
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
   if (kernel.resources.max_threads > 0 && threads > static_cast<std::uint64_t>(kernel.resources.max_threads)) {
     return Error{"'" + kernel.name + "' is launched with " + std::to_string(threads) +

@@ -40,7 +40,7 @@ struct SizedPlan {
 };
 
 struct BuildOptions {
-  Architecture architecture = Architecture::sm_90;
+  GpuArchitecture architecture = GpuArchitecture::sm_90;
   bool want_cubin = true;
   Policy policy;
   PlanLimits plan_limits;  // its device is replaced by the architecture's
@@ -71,10 +71,10 @@ KernelBuild build_kernel(CompileService& service, const Task& task, std::string_
                          const BuildOptions& options = {});
 
 // An error when the launch cannot run at all: too many threads, registers or too much shared memory for a block.
-Result<Occupancy> occupancy_of(Architecture architecture, const CompiledKernel& kernel, const KernelLaunch& launch);
+Result<Occupancy> occupancy_of(GpuArchitecture architecture, const CompiledKernel& kernel, const KernelLaunch& launch);
 
 // What a launcher can ask about a device of the architecture.
-LaunchDevice launch_device(Architecture architecture);
+LaunchDevice launch_device(GpuArchitecture architecture);
 
 // The kernel instances that the plans launch, each once.
 std::vector<std::string> kernels_of(const std::vector<SizedPlan>& plans);

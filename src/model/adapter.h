@@ -2,6 +2,7 @@
 // LoRA: a trainable low-rank addition to linear layers of a frozen base. y = W x + scale * B (A x). Several live on one
 // base, and each sequence of a batch says which one it uses.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>

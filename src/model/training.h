@@ -41,10 +41,12 @@ struct ScoreGradients {
 };
 
 struct TrainingOptions {
-  bool train_base = true;              // full fine-tuning; false: only adapters and the value head
-  bool recompute = false;              // activations of a block are computed again in backward()
-  bool value_head = false;             // a linear layer hidden -> 1 for a critic
-  std::int64_t logits_chunk = 256;     // rows of logits that exist at a time
+  bool train_base = true;           // full fine-tuning; false: only adapters and the value head
+  bool recompute = false;           // activations of a block are computed again in backward()
+  bool value_head = false;          // a linear layer hidden -> 1 for a critic
+  std::int64_t logits_chunk = 256;  // rows of logits that exist at a time
+  // Besides, forward() may leave so many bytes of logits for backward(), which computes all others again.
+  std::int64_t kept_logits_bytes = 32 << 20;
   std::int64_t usable_vocabulary = 0;  // logits beyond it are never considered (padding rows); 0: all
 };
 

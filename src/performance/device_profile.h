@@ -29,7 +29,7 @@ struct InstructionCost {
 struct DeviceProfile {
   std::string name;
   std::string digest;  // of the files that it was read from: equal digests give equal estimates
-  Architecture architecture = Architecture::sm_90;
+  GpuArchitecture architecture = GpuArchitecture::sm_90;
   int multiprocessors = 0;
   double clock_ghz = 0;
 

@@ -3,6 +3,7 @@
 // prompt, others the one token that was sampled last. Scheduling, pages and stopping are the caller's (rollout.h).
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,9 @@ class Decoder {
   virtual std::int64_t page_count() const = 0;   // that the memory budget allows
   virtual std::int64_t context() const = 0;      // positions that a sequence can have
   virtual std::int64_t most_tokens() const = 0;  // of one step, all rows together
+  // What a request may ask for: token ids below it, adapters -1 .. adapters() - 1.
+  virtual std::int64_t vocabulary() const { return std::numeric_limits<std::int32_t>::max(); }
+  virtual std::int64_t adapters() const { return std::numeric_limits<std::int32_t>::max(); }
   // One entry for each row.
   virtual Result<std::vector<SampledToken>> step(std::span<const DecoderRow> rows) = 0;
   // The content of page `from` into page `to`: a shared page is copied before one of its owners writes into it.

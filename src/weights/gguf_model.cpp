@@ -124,6 +124,22 @@ Result<void> GgufModel::read(std::string_view huggingface_name, std::span<float>
   return {};
 }
 
+const GgufTensor* GgufModel::find(std::string_view huggingface_name) const {
+  const auto found = entries_.find(huggingface_name);
+  return found == entries_.end() ? nullptr : found->second.tensor;
+}
+
+std::vector<std::int64_t> GgufModel::row_order(std::string_view huggingface_name) const {
+  const auto found = entries_.find(huggingface_name);
+  std::vector<std::int64_t> order;
+  if (found == entries_.end() || found->second.interleaved_heads == 0) return order;
+  const std::int64_t rows = found->second.tensor->shape[0];
+  for (std::int64_t row = 0; row < rows; ++row) {
+    order.push_back(interleaved_row(row, rows / found->second.interleaved_heads));
+  }
+  return order;
+}
+
 std::vector<OutgoingTensor> GgufModel::outgoing_tensors(ElementType type) const {
   std::vector<OutgoingTensor> tensors;
   for (NamedShape& tensor : expected_tensors(description_)) {

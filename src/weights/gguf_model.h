@@ -54,6 +54,10 @@ class GgufModel {
   // float32, rows of q and k in the order of rotate_half. `out` has one float for each element.
   Result<void> read(std::string_view huggingface_name, std::span<float> out) const;
 
+  // The tensor as it lies in the file, or null, and which of its rows is row i of Hugging Face's (empty: row i).
+  const GgufTensor* find(std::string_view huggingface_name) const;
+  std::vector<std::int64_t> row_order(std::string_view huggingface_name) const;
+
   // For write_weight_folder: each tensor is dequantised when its turn comes. The model must outlive them.
   std::vector<OutgoingTensor> outgoing_tensors(ElementType type) const;
 

@@ -1,0 +1,311 @@
+#include "cli/model_source.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "cli/model_fetch.h"
+#include "tokenizer/tokenizer_json.h"
+#include "tokenizer/vocabulary_sources.h"
+#include "weights/bounded_json.h"
+#include "weights/gguf_model.h"
+#include "weights/huggingface_config.h"
+#include "weights/nf4.h"
+
+namespace kw::cli {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::json;
+constexpr std::size_t max_text_file_bytes = 64u << 20;
+constexpr std::string_view nf4_state = ".quant_state.bitsandbytes__nf4";
+// What may lie beside tokenizer.json and belongs to it.
+constexpr const char* tokenizer_files[] = {"tokenizer.json",    "tokenizer_config.json", "special_tokens_map.json",
+                                           "added_tokens.json", "chat_template.jinja",   "vocab.json",
+                                           "merges.txt"};
+
+std::string_view block_name(BlockFormat format) {
+  switch (format) {
+    case BlockFormat::f32:
+      return "F32";
+    case BlockFormat::f16:
+      return "F16";
+    case BlockFormat::bf16:
+      return "BF16";
+    case BlockFormat::q8_0:
+      return "Q8_0";
+    case BlockFormat::q4_0:
+      return "Q4_0";
+    case BlockFormat::q4_1:
+      return "Q4_1";
+    case BlockFormat::q4_k:
+      return "Q4_K";
+    case BlockFormat::q6_k:
+      return "Q6_K";
+  }
+  return "";
+}
+
+Error in_file(Error error, const fs::path& path) {
+  if (error.where.file.empty()) error.where.file = path.string();
+  return error;
+}
+
+// config.json less its quantization_config, if that says NF4 with double quantisation; nothing if it has none.
+Result<std::optional<ModelDescription>> nf4_description(const fs::path& folder) {
+  const fs::path path = folder / "config.json";
+  KW_TRY(const std::string text, read_file(path, max_text_file_bytes));
+  auto parsed = parse_bounded_json(text);
+  if (!parsed.ok()) return in_file(parsed.error(), path);
+  Json& config = *parsed;
+  const auto found = config.find("quantization_config");
+  if (found == config.end() || !found->is_object()) return std::optional<ModelDescription>();
+  KW_TRY(const bool four_bits, json_bool_or(*found, "load_in_4bit", false));
+  KW_TRY(const std::string kind, json_string_or(*found, "bnb_4bit_quant_type", "fp4"));
+  KW_TRY(const bool twice, json_bool_or(*found, "bnb_4bit_use_double_quant", false));
+  if (!four_bits || kind != "nf4" || !twice) {
+    return in_file(Error{"of quantised folders only bitsandbytes' NF4 with double quantisation can be read", "", {}},
+                   path);
+  }
+  config.erase("quantization_config");
+  std::string generation;
+  if (fs::exists(folder / "generation_config.json")) {
+    KW_TRY(generation, read_file(folder / "generation_config.json", max_text_file_bytes));
+  }
+  auto description = parse_huggingface_config(config.dump(), generation);
+  if (!description.ok()) return in_file(description.error(), path);
+  return std::optional<ModelDescription>(*description);
+}
+
+VocabularyArrays arrays_of(const GgufVocabulary& vocabulary) {
+  VocabularyArrays arrays;
+  arrays.model = vocabulary.model;
+  arrays.pre = vocabulary.pre;
+  arrays.tokens = vocabulary.tokens;
+  arrays.types.assign(vocabulary.types.begin(), vocabulary.types.end());
+  arrays.merges = vocabulary.merges;
+  return arrays;
+}
+
+}  // namespace
+
+struct ModelSource::Contents {
+  fs::path path;
+  ModelDescription description;
+  std::vector<StoredTensor> tensors;
+  std::optional<GgufModel> gguf;
+  std::optional<WeightFolder> folder;
+
+  FindTensor find() const {
+    return [this](std::string_view name) { return folder->find(name); };
+  }
+};
+
+ModelSource::ModelSource(std::unique_ptr<Contents> contents) : contents_(std::move(contents)) {}
+ModelSource::ModelSource(ModelSource&&) noexcept = default;
+ModelSource& ModelSource::operator=(ModelSource&&) noexcept = default;
+ModelSource::~ModelSource() = default;
+
+namespace {
+
+std::vector<StoredTensor> list_gguf(const GgufModel& model) {
+  std::map<std::string, const GgufTensor*> by_name;
+  for (const GgufTensor& tensor : model.content().tensors)
+    if (const auto name = huggingface_tensor_name(tensor.name)) by_name[*name] = &tensor;
+  std::vector<StoredTensor> tensors;
+  for (const NamedShape& each : model.tensors()) {
+    const GgufTensor& stored = *by_name.at(each.name);
+    tensors.push_back({each.name, each.shape, std::string(block_name(stored.format)),
+                       static_cast<std::int64_t>(stored.bytes.size())});
+  }
+  return tensors;
+}
+
+// Checks a folder's tensors against its description, those of NF4 by the shape in their quant_state.
+Result<std::vector<StoredTensor>> list_folder(const WeightFolder& folder, const ModelDescription& description) {
+  std::map<std::string, StoredTensor> found;
+  std::vector<NamedShape> shapes;
+  const FindTensor find = [&](std::string_view name) { return folder.find(name); };
+  for (const TensorView* tensor : folder.tensors()) {
+    const std::string& name = tensor->name;
+    // Parts of an NF4 weight belong to the tensor that they describe.
+    const std::size_t weight_end = name.find(".weight.");
+    if (weight_end != std::string::npos &&
+        folder.find(name.substr(0, weight_end + 7) + std::string(nf4_state)) != nullptr) {
+      found[name.substr(0, weight_end + 7)].bytes += static_cast<std::int64_t>(tensor->bytes.size());
+      continue;
+    }
+    StoredTensor& stored = found[name];
+    stored.name = name;
+    stored.bytes += static_cast<std::int64_t>(tensor->bytes.size());
+    if (folder.find(name + std::string(nf4_state)) != nullptr) {
+      KW_TRY(const Nf4Tensor quantised, read_nf4(find, name));
+      stored.shape = quantised.shape;
+      stored.format = "NF4";
+    } else {
+      stored.shape = tensor->shape;
+      stored.format = safetensors_name(tensor->type);
+    }
+  }
+  for (const auto& [name, stored] : found) shapes.push_back({name, stored.shape});
+  KW_TRY_VOID(check_tensors(description, std::move(shapes)));
+  std::vector<StoredTensor> tensors;
+  for (const NamedShape& each : expected_tensors(description)) tensors.push_back(found.at(each.name));
+  return tensors;
+}
+
+}  // namespace
+
+Result<ModelSource> ModelSource::open(const fs::path& path) {
+  auto contents = std::make_unique<Contents>();
+  contents->path = path;
+  std::error_code failure;
+  const auto status = fs::status(path, failure);
+  if (failure || !fs::exists(status)) {
+    return Error{"there is no model at " + path.string(), "a GGUF file or a Hugging Face folder is wanted", {}};
+  }
+  if (!fs::is_directory(status)) {
+    auto model = GgufModel::open(path);
+    if (!model.ok()) return in_file(model.error(), path);
+    contents->gguf = std::move(model).value();
+    contents->description = contents->gguf->description();
+    contents->tensors = list_gguf(*contents->gguf);
+    return ModelSource(std::move(contents));
+  }
+  if (!fs::exists(path / "config.json")) {
+    const bool adapter = fs::exists(path / "adapter_config.json");
+    return Error{"there is no config.json in " + path.string(),
+                 adapter ? "this folder holds an adapter: name its base model" : "",
+                 {}};
+  }
+  KW_TRY(const auto quantised, nf4_description(path));
+  if (quantised) {
+    contents->description = *quantised;
+  } else {
+    KW_TRY(contents->description, read_huggingface_config(path));
+  }
+  KW_TRY(contents->folder, WeightFolder::open(path));
+  auto tensors = list_folder(*contents->folder, contents->description);
+  if (!tensors.ok()) return in_file(tensors.error(), path);
+  contents->tensors = std::move(tensors).value();
+  return ModelSource(std::move(contents));
+}
+
+const fs::path& ModelSource::path() const { return contents_->path; }
+const ModelDescription& ModelSource::description() const { return contents_->description; }
+const std::vector<StoredTensor>& ModelSource::tensors() const { return contents_->tensors; }
+
+std::string ModelSource::kind() const {
+  if (contents_->gguf) return "GGUF file";
+  const std::size_t shards = contents_->folder->shard_count();
+  return "Hugging Face folder" + (shards > 1 ? " of " + std::to_string(shards) + " shards" : std::string());
+}
+
+Result<void> ModelSource::read(const std::string& name, std::span<float> out) const {
+  if (contents_->gguf) return contents_->gguf->read(name, out);
+  const WeightFolder& folder = *contents_->folder;
+  if (folder.find(name + std::string(nf4_state)) != nullptr) {
+    KW_TRY(const Nf4Tensor quantised, read_nf4(contents_->find(), name));
+    KW_CHECK(static_cast<std::size_t>(element_count(quantised.shape).value()) == out.size());
+    dequantise_nf4(quantised, out);
+    return {};
+  }
+  const TensorView* tensor = folder.find(name);
+  if (tensor == nullptr) return Error{"the model has no tensor " + name, "", {}};
+  return read_floats(*tensor, out);
+}
+
+OutgoingTensor ModelSource::outgoing(const StoredTensor& tensor, ElementType type) const {
+  // What is stored in that type already is passed through untouched.
+  if (contents_->folder && tensor.format == safetensors_name(type))
+    return kw::outgoing(*contents_->folder->find(tensor.name));
+  const auto produce = [this, tensor, type](std::vector<std::byte>& scratch) -> Result<std::span<const std::byte>> {
+    std::vector<float> values(static_cast<std::size_t>(element_count(tensor.shape).value()));
+    KW_TRY_VOID(read(tensor.name, values));
+    KW_TRY(scratch, encode_floats(values, type));
+    return std::span<const std::byte>(scratch);
+  };
+  return {tensor.name, type, tensor.shape, produce};
+}
+
+bool ModelSource::has_tokenizer() const {
+  if (contents_->gguf) return contents_->gguf->content().find("tokenizer.ggml.tokens") != nullptr;
+  return fs::exists(contents_->path / "tokenizer.json");
+}
+
+Result<Tokenizer> ModelSource::tokenizer() const {
+  if (!has_tokenizer()) {
+    return Error{
+        contents_->path.string() + " has no tokenizer", contents_->gguf ? "" : "tokenizer.json is missing", {}};
+  }
+  if (!contents_->gguf) return load_tokenizer_json(contents_->path / "tokenizer.json");
+  KW_TRY(const GgufVocabulary vocabulary, vocabulary_of_gguf(contents_->gguf->content()));
+  KW_TRY(TokenizerSpec spec, spec_from_gguf(arrays_of(vocabulary)));
+  return Tokenizer::make(std::move(spec));
+}
+
+std::string ModelSource::chat_template() const {
+  if (contents_->gguf) {
+    const auto vocabulary = vocabulary_of_gguf(contents_->gguf->content());
+    return vocabulary.ok() ? vocabulary->chat_template : "";
+  }
+  if (const auto text = read_file(contents_->path / "chat_template.jinja", max_text_file_bytes); text.ok())
+    return *text;
+  const auto text = read_file(contents_->path / "tokenizer_config.json", max_text_file_bytes);
+  if (!text.ok()) return "";
+  const auto config = parse_bounded_json(*text);
+  if (!config.ok() || !config->is_object()) return "";
+  const auto found = config->find("chat_template");
+  return found != config->end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+Result<void> ModelSource::write_tokenizer_files(const fs::path& folder) const {
+  if (!contents_->gguf) {
+    for (const char* name : tokenizer_files) {
+      if (!fs::exists(contents_->path / name)) continue;
+      KW_TRY(const std::string bytes, read_file(contents_->path / name, max_text_file_bytes));
+      KW_TRY_VOID(write_file_atomic(folder / name, bytes));
+    }
+    return {};
+  }
+  if (!has_tokenizer()) return {};
+  KW_TRY(const GgufVocabulary vocabulary, vocabulary_of_gguf(contents_->gguf->content()));
+  KW_TRY(const TokenizerSpec spec, spec_from_gguf(arrays_of(vocabulary)));
+  KW_TRY_VOID(write_file_atomic(folder / "tokenizer.json", to_tokenizer_json(spec)));
+  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
+              {"clean_up_tokenization_spaces", false},
+              {"model_max_length", contents_->description.context}};
+  const auto name_token = [&](const char* key, const std::optional<std::int64_t>& id) {
+    if (id) config[key] = vocabulary.tokens[static_cast<std::size_t>(*id)];
+  };
+  name_token("bos_token", vocabulary.bos_id);
+  name_token("eos_token", vocabulary.eos_id);
+  name_token("unk_token", vocabulary.unknown_id);
+  name_token("pad_token", vocabulary.padding_id);
+  if (!vocabulary.chat_template.empty()) config["chat_template"] = vocabulary.chat_template;
+  return write_file_atomic(folder / "tokenizer_config.json", config.dump(2) + "\n");
+}
+
+Result<fs::path> model_path_from_argument(const std::string& name_or_path) {
+  if (name_or_path == smollm2_name && !fs::exists(name_or_path)) {
+    const fs::path file = smollm2_file();
+    if (fs::exists(file)) return file;
+    return Error{name_or_path + " is not here yet", "kernelwright model fetch " + name_or_path, {}};
+  }
+  return fs::path(name_or_path);
+}
+
+std::optional<ElementType> element_type_from_argument(const std::string& name) {
+  if (name == "f32") return ElementType::f32;
+  if (name == "bf16") return ElementType::bf16;
+  if (name == "f16") return ElementType::f16;
+  return std::nullopt;
+}
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+}  // namespace kw::cli

@@ -1,0 +1,28 @@
+#pragma once
+// One task of a stream through the judge: all its kernels, broken ones too, and the examples that come of them.
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+#include <string>
+
+#include "data/stream.h"
+#include "judge/judge.h"
+
+namespace kw {
+
+struct JudgedTaskOptions {
+  int mutants = 3;
+  double least_gain = 1.1;
+  const std::set<std::string>& held_out_code;  // PTX fingerprints that must not come out
+};
+
+// {"index": 3, "examples": [...], "dropped": {"reason": times}}
+nlohmann::ordered_json judged_task_json(Judge& judge, const ExampleStream& stream, std::uint64_t index,
+                                        const JudgedTaskOptions& options);
+
+// The part of a verdict that is worth learning from: status, summary, findings, time, what limits it, the text for
+// agents.
+nlohmann::ordered_json verdict_extract(const Verdict& verdict);
+
+}  // namespace kw

@@ -1,0 +1,130 @@
+#include "data/store.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/file.h"
+#include "data/mutation.h"
+#include "data/trial.h"
+#include "task/task_file.h"
+
+namespace kw {
+namespace {
+
+CompileService& test_service() {
+  static CompileService service;
+  return service;
+}
+
+JudgeOptions test_options() {
+  JudgeOptions options;
+  options.profile = load_profile("h200").value();
+  options.secret = "a secret for tests";
+  options.cache = false;
+  return options;
+}
+
+StoreOptions store_options(const std::filesystem::path& folder, std::uint64_t tasks) {
+  StoreOptions options;
+  options.folder = folder;
+  options.stream.seed = 11;
+  options.stream.families = {Family::elementwise};
+  options.tasks = tasks;
+  options.shard_tasks = 2;
+  options.mutants = 2;
+  options.show_progress = false;
+  return options;
+}
+
+TEST(Mutation, HasTwentyKindsAndChangesTheText) {
+  EXPECT_GE(mutation_kinds().size(), 20u);
+  StreamOptions options;
+  options.seed = 5;
+  const ExampleStream stream(options);
+  std::set<std::string> seen;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const std::string kernel = stream.example_at(i).kernel;
+    Random random(1, i);
+    const auto mutant = mutate(kernel, random);
+    ASSERT_TRUE(mutant.has_value());
+    EXPECT_NE(mutant->kernel, kernel);
+    seen.insert(mutant->kind);
+    Random again(1, i);
+    EXPECT_EQ(mutate(kernel, again)->kernel, mutant->kernel);
+  }
+  EXPECT_GE(seen.size(), 12u);
+}
+
+TEST(StoreSlow, KeepsWhatTheJudgeSaysAndIsTheSameAfterAKill) {
+  const TemporaryFolder whole, stopped;
+  const auto summary = make_store(test_service(), test_options(), store_options(whole.path(), 3));
+  ASSERT_TRUE(summary.ok()) << to_string(summary.error());
+  EXPECT_EQ(summary->tasks, 3u);
+  EXPECT_GT(summary->kept.at("generate"), 3u);
+  const auto shards = open_store(whole.path());
+  ASSERT_TRUE(shards.ok());
+  ASSERT_EQ(shards->size(), 2u);
+  for (const Shard& shard : *shards) {
+    const auto lines = read_shard(shard);
+    ASSERT_TRUE(lines.ok());
+    for (const auto& line : *lines) {
+      EXPECT_TRUE(parse_task(line.at("task").dump(), "store").ok());
+      EXPECT_TRUE(line.contains("seed") && line.contains("index") && line.contains("fingerprint"));
+      if (line.at("kind") == "repair") {
+        EXPECT_NE(line.at("verdict").at("status"), "correct");
+        EXPECT_NE(line.at("kernel"), line.at("target"));
+      }
+      if (line.at("kind") == "optimise") {
+        EXPECT_GE(line.at("gain").get<double>(), 1.1);
+      }
+    }
+  }
+  // One task done, and a line that was being written: what a kill leaves.
+  auto options = store_options(stopped.path(), 1);
+  options.shard_tasks = 2;
+  ASSERT_TRUE(make_store(test_service(), test_options(), options).ok());
+  std::filesystem::remove(stopped.path() / "shard-00000.json");
+  std::filesystem::remove(stopped.path() / "shard-00000.jsonl");
+  std::ofstream(stopped.path() / "shard-00000.part") << R"({"index": 0, "exam)";
+  ASSERT_TRUE(make_store(test_service(), test_options(), store_options(stopped.path(), 3)).ok());
+  for (const char* file : {"shard-00000.jsonl", "shard-00001.jsonl"})
+    EXPECT_EQ(read_file(whole.path() / file).value(), read_file(stopped.path() / file).value());
+  // Done is done, and a flipped byte is seen.
+  const auto again = make_store(test_service(), test_options(), store_options(whole.path(), 3));
+  EXPECT_EQ(again->tasks, 0u);
+  EXPECT_EQ(again->tasks_known, 3u);
+  {
+    std::fstream file(whole.path() / "shard-00000.jsonl", std::ios::in | std::ios::out);
+    file.seekp(40);
+    file << "?";
+  }
+  EXPECT_FALSE(read_shard(open_store(whole.path())->front()).ok());
+  options = store_options(whole.path(), 3);
+  options.stream.seed = 12;
+  EXPECT_FALSE(make_store(test_service(), test_options(), options).ok()) << "another stream";
+}
+
+// The share that the writers promise: 98 % of what they write is right.
+TEST(WritersSlow, AreRightOverAllFamiliesAndLevels) {
+  Judge judge(test_service(), test_options());
+  int judged = 0, correct = 0;
+  std::string failures;
+  for (const DataSplit split : {DataSplit::train, DataSplit::novel}) {
+    TrialOptions options;
+    options.stream.seed = 3;
+    options.stream.split = split;
+    options.count = split == DataSplit::train ? 90 : 15;
+    options.workers = 2;
+    options.show_progress = false;
+    const TrialReport report = run_trial(judge, options);
+    judged += report.judged;
+    correct += report.correct;
+    for (const TrialFailure& each : report.failures)
+      failures += each.family + " " + each.level + " " + std::to_string(each.index) + ": " + each.summary + "\n";
+  }
+  EXPECT_GE(correct, judged * 98 / 100) << failures;
+}
+
+}  // namespace
+}  // namespace kw

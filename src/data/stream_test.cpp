@@ -1,0 +1,151 @@
+#include "data/stream.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "base/hash.h"
+#include "data/task_json.h"
+#include "source/kernel_file.h"
+#include "task/task_file.h"
+
+namespace kw {
+namespace {
+
+ExampleStream stream_of(DataSplit split, std::uint64_t seed = 7) {
+  StreamOptions options;
+  options.seed = seed;
+  options.split = split;
+  return ExampleStream(options);
+}
+
+TEST(ExampleStream, ExampleIsAFunctionOfSeedAndIndex) {
+  const ExampleStream one = stream_of(DataSplit::train), same = stream_of(DataSplit::train),
+                      other = stream_of(DataSplit::train, 8);
+  int different = 0;
+  for (std::uint64_t i : {900u, 3u, 17u, 250u, 17u}) {
+    const Example a = one.example_at(i), b = same.example_at(i), c = other.example_at(i);
+    EXPECT_EQ(a.kernel, b.kernel);
+    EXPECT_EQ(a.drawn.task.pytorch, b.drawn.task.pytorch);
+    EXPECT_EQ(a.drawn.task.sizes_train, b.drawn.task.sizes_train);
+    different += a.kernel != c.kernel ? 1 : 0;
+  }
+  EXPECT_GE(different, 4);
+}
+
+TEST(ExampleStream, EveryFamilyAndLevelIsWrittenAndTheLauncherFits) {
+  std::set<std::pair<Family, Level>> seen;
+  for (const DataSplit split : {DataSplit::train, DataSplit::novel}) {
+    const ExampleStream stream = stream_of(split);
+    for (std::uint64_t i = 0; i < 400; ++i) {
+      const DrawnTask drawn = stream.task_at(i);
+      for (const Level level : levels_of(drawn.problem)) {
+        const std::string kernel = stream.kernel_for(drawn, level, 1);
+        seen.insert({drawn.problem.family, level});
+        EXPECT_EQ(kernel.find('$'), std::string::npos) << kernel;
+        EXPECT_NE(kernel.find("extern \"C\" void launch("), std::string::npos);
+      }
+    }
+  }
+  EXPECT_GE(seen.size(), 90u);
+}
+
+TEST(ExampleStream, TasksAreReadBackFromTheirJson) {
+  const ExampleStream stream = stream_of(DataSplit::train);
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const Task task = stream.task_at(i).task;
+    const auto read = parse_task(task_json(task).dump(), "json");
+    ASSERT_TRUE(read.ok()) << to_string(read.error()) << task_json(task).dump(1);
+    EXPECT_EQ(read->launcher_declaration(), task.launcher_declaration());
+    EXPECT_EQ(read->pytorch, task.pytorch);
+    EXPECT_EQ(read->sizes_small, task.sizes_small);
+    for (const Sizes& sizes : task.all_sizes()) EXPECT_TRUE(task.check_sizes(sizes).ok()) << to_string(sizes);
+  }
+}
+
+TEST(ExampleStream, MakesThousandsOfExamplesASecond) {
+  const ExampleStream stream = stream_of(DataSplit::train);
+  const auto start = std::chrono::steady_clock::now();
+  std::size_t bytes = 0;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const Example example = stream.example_at(i);
+    bytes += example.kernel.size() + task_prompt(example.drawn.task, example.level).size();
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  RecordProperty("examples_per_second", static_cast<int>(2000 / seconds));
+  EXPECT_GT(bytes, 1'000'000u);
+  // 5,000 a second on a core of its own; here others may be using it.
+  EXPECT_GT(2000 / seconds, 500);
+}
+
+// What training sees and what is held out have no structure and no size in common.
+TEST(HeldOut, TrainingAndEvaluationAreDisjointIn100000Draws) {
+  const ExampleStream train = stream_of(DataSplit::train), composition = stream_of(DataSplit::composition),
+                      novel = stream_of(DataSplit::novel);
+  std::set<std::uint64_t> trained, families;
+  for (std::uint64_t i = 0; i < 80'000; ++i) {
+    const DrawnTask drawn = train.task_at(i);
+    trained.insert(checksum64(drawn.structure));
+    families.insert(static_cast<std::uint64_t>(drawn.problem.family));
+    for (const auto* list : {&drawn.task.sizes_small, &drawn.task.sizes_train})
+      for (const Sizes& sizes : *list)
+        for (const auto& [name, value] : sizes) ASSERT_NE(value % held_out_factor, 0) << name;
+    for (const Sizes& sizes : drawn.task.sizes_holdout)
+      for (const auto& [name, value] : sizes) ASSERT_EQ(value % held_out_factor, 0) << name;
+  }
+  for (std::uint64_t i = 0; i < 15'000; ++i) {
+    const DrawnTask drawn = composition.task_at(i);
+    ASSERT_EQ(trained.count(checksum64(drawn.structure)), 0u) << drawn.structure;
+    ASSERT_EQ(families.count(static_cast<std::uint64_t>(drawn.problem.family)), 1u);  // its parts are seen
+    ASSERT_EQ(drawn.task.split, Split::holdout);
+  }
+  for (std::uint64_t i = 0; i < 5'000; ++i)
+    ASSERT_EQ(families.count(static_cast<std::uint64_t>(novel.task_at(i).problem.family)), 0u);
+}
+
+TEST(HeldOut, NovelFamiliesAndSuiteStructuresAreNamed) {
+  for (const Family family : novel_families()) {
+    Problem problem;
+    problem.family = family;
+    problem.operands.resize(1);
+    problem.pre = operand_expression(0);
+    problem.post = operand_expression(1);
+    EXPECT_EQ(split_of(problem), DataSplit::suite) << "the bare operation is a held-out task of tasks/";
+  }
+  Problem softplus;
+  softplus.operands.resize(1);
+  softplus.pre = operand_expression(0);
+  softplus.pre.nodes.push_back({Op::softplus, 0});
+  softplus.post = operand_expression(1);
+  EXPECT_EQ(structure_of(softplus), "elementwise|softplus(full0);result1;");
+  EXPECT_EQ(split_of(softplus), DataSplit::suite);
+}
+
+TEST(Structure, IgnoresNamesConstantsAndTheOrderOfCommutativeOperands) {
+  Problem one;
+  one.operands.resize(2);
+  one.post = operand_expression(2);
+  // relu(a) + 2 * b and 3 * a + relu(b)
+  one.pre.nodes = {{Op::operand, -1, -1, -1, 0, 0}, {Op::relu, 0},        {Op::constant, -1, -1, -1, 0, 2},
+                   {Op::operand, -1, -1, -1, 1, 0}, {Op::multiply, 2, 3}, {Op::add, 1, 4}};
+  Problem other = one;
+  other.operands[0].name = "gate";
+  other.dtype = Dtype::float16;
+  other.pre.nodes = {{Op::constant, -1, -1, -1, 0, 3},
+                     {Op::operand, -1, -1, -1, 0, 0},
+                     {Op::multiply, 1, 0},
+                     {Op::operand, -1, -1, -1, 1, 0},
+                     {Op::relu, 3},
+                     {Op::add, 2, 4}};
+  EXPECT_EQ(structure_of(one), structure_of(other));
+  other.pre.nodes[4].op = Op::tanh;
+  EXPECT_NE(structure_of(one), structure_of(other));
+  other = one;
+  other.operands[1].label = "row";
+  EXPECT_NE(structure_of(one), structure_of(other));
+}
+
+}  // namespace
+}  // namespace kw

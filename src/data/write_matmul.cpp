@@ -1,0 +1,336 @@
+// Matrix products: one thread an element, tiles in shared memory, several results a thread, tensor cores.
+
+#include <fmt/format.h>
+
+#include "data/writers.h"
+
+namespace kw {
+namespace {
+
+class ProductWriter {
+ public:
+  explicit ProductWriter(Draft& draft) : d_(draft), p_(draft.problem) {
+    const auto& out = p_.output_shape;
+    lead_ = std::vector<std::string>(out.begin(), out.end() - 2);
+    m_ = out[out.size() - 2];
+    n_ = out.back();
+    left_turned_ = p_.family == Family::matmul_tn;
+    right_turned_ = p_.family == Family::matmul_nt || p_.family == Family::attention_scores;
+    const auto& left = p_.operands[0].shape;
+    k_ = left_turned_ ? left[left.size() - 2] : left.back();
+    row_ = d_.names.pick({"row", "r", "i"});
+    col_ = d_.names.pick({"col", "c", "j"});
+    kk_ = d_.names.pick({"kk", "t", "e", "p_i"});
+    sum_ = d_.names.pick({"sum", "acc", "total", "s"});
+    z_ = d_.names.pick({"z", "bh", "slice"});
+  }
+
+  std::string write() {
+    switch (d_.level) {
+      case Level::naive:
+        return naive();
+      case Level::shared:
+        return tiled();
+      case Level::tensor:
+        return tensor();
+      default:
+        return blocked();
+    }
+  }
+
+ private:
+  std::string z_line() const { return lead_.empty() ? "" : fmt::format("{} {} = blockIdx.z;\n", d_.local("int"), z_); }
+  std::string z_count() const {
+    std::string text;
+    for (const std::string& dim : lead_) text += (text.empty() ? "" : " * ") + dim;
+    return text;
+  }
+  std::string slice(const std::string& height, const std::string& width) const {
+    return lead_.empty() ? "" : fmt::format("{} * {} * {} + ", z_, height, width);
+  }
+  std::string left(const std::string& row, const std::string& k) const {
+    const std::string place =
+        left_turned_ ? fmt::format("{} * {} + {}", k, m_, row) : fmt::format("{} * {} + {}", row, k_, k);
+    return d_.load(0, slice(m_, k_) + place);
+  }
+  std::string right(const std::string& k, const std::string& col) const {
+    const std::string place =
+        right_turned_ ? fmt::format("{} * {} + {}", col, k_, k) : fmt::format("{} * {} + {}", k, n_, col);
+    return d_.load(1, slice(k_, n_) + place);
+  }
+
+  // The epilogue and the store of `value` at (row, col).
+  std::string store(const std::string& value, const std::string& row, const std::string& col) {
+    Names::Scope scope(d_.names);
+    const std::string flat = fmt::format("{} * {} + {}", row, n_, col);
+    const std::string place = slice(m_, n_) + flat;
+    auto code = d_.element(
+        p_.post, [&](const Operand& o) { return o.label == "row"     ? col
+                                                : o.label == "plane" ? flat
+                                                                     : place; }, value);
+    if (p_.causal) code.value = fmt::format("{} <= {} ? {} : {}", col, row, code.value, d_.zero());
+    return code.lines + fmt::format("{}[{}] = {};\n", d_.out, place, d_.to_output(code.value));
+  }
+
+  std::vector<std::string> sizes() const { return size_order(p_); }
+  std::string grid(const std::string& across, const std::string& down) {
+    std::string text = "dim3(" + d_.ceil_div(n_, across) + ", " + d_.ceil_div(m_, down);
+    return text + (lead_.empty() ? ")" : ", " + z_count() + ")");
+  }
+
+  std::string naive() {
+    const int height = d_.random.uniform() < 0.6 ? 16 : 8;
+    const int width = height == 16 ? 16 : 32;
+    const std::string body = fill(d_, R"(
+// One thread for each element of the product.
+__global__ void $kernel($params) {
+  $int $col = $x;
+  $int $row = $y;
+  $z
+  if ($row >= $m || $col >= $n) return;
+  $acc $sum = $zero;
+  for (int $kk = 0; $kk < $k; $inc) {
+    $sum += $left * $right;
+  }
+  $store
+}
+)",
+                                  {{"params", d_.parameters(sizes())},
+                                   {"x", d_.thread_index("x")},
+                                   {"y", d_.thread_index("y")},
+                                   {"z", z_line()},
+                                   {"col", col_},
+                                   {"row", row_},
+                                   {"m", m_},
+                                   {"n", n_},
+                                   {"k", k_},
+                                   {"kk", kk_},
+                                   {"inc", d_.increment(kk_)},
+                                   {"sum", sum_},
+                                   {"left", left(row_, kk_)},
+                                   {"right", right(kk_, col_)},
+                                   {"store", store(sum_, row_, col_)}});
+    return d_.finish(body, d_.launch_grid(grid(std::to_string(width), std::to_string(height)),
+                                          fmt::format("dim3({}, {})", width, height), sizes()));
+  }
+
+  std::string tiled() {
+    const int size = d_.random.uniform() < 0.6 ? 16 : 32;
+    std::string tile = std::to_string(size);
+    if (d_.style.block_constant || d_.random.uniform() < 0.5) {
+      tile = d_.names.pick_for_file({"TILE", "kTile", "TILE_SIZE", "BLOCK"});
+      d_.add_helper(d_.random.uniform() < 0.5 ? fmt::format("#define {} {}\n", tile, size)
+                                              : fmt::format("constexpr int {} = {};\n", tile, size));
+    }
+    const std::string a = d_.names.pick({"As", "tile_a", "left_tile", "sa"});
+    const std::string b = d_.names.pick({"Bs", "tile_b", "right_tile", "sb"});
+    const std::string start = d_.names.pick({"k0", "start", "base_k"});
+    const std::string tx = d_.names.pick({"tx", "lx", "x_t"}), ty = d_.names.pick({"ty", "ly", "y_t"});
+    const std::string body = fill(d_, R"(
+// Square tiles of both factors in shared memory.
+__global__ void $kernel($params) {
+  __shared__ $acc $a[$tile][$tile];
+  __shared__ $acc $b[$tile][$tile$$pad];
+  $int $tx = threadIdx.x;
+  $int $ty = threadIdx.y;
+  $int $row = blockIdx.y * $tile + $ty;
+  $int $col = blockIdx.x * $tile + $tx;
+  $z
+  $acc $sum = $zero;
+  for (int $start = 0; $start < $k; $start += $tile) {
+    $a[$ty][$tx] = $row < $m && $start + $tx < $k ? $left : $zero;
+    $b[$ty][$tx] = $start + $ty < $k && $col < $n ? $right : $zero;
+    __syncthreads();
+#pragma unroll
+    for (int $kk = 0; $kk < $tile; $inc) {
+      $sum += $a[$ty][$kk] * $b[$kk][$tx];
+    }
+    __syncthreads();
+  }
+  if ($row < $m && $col < $n) {
+    $store
+  }
+}
+)",
+                                  {{"params", d_.parameters(sizes())},
+                                   {"z", z_line()},
+                                   {"tile", tile},
+                                   {"pad", d_.random.uniform() < 0.3 ? " + 1" : ""},
+                                   {"a", a},
+                                   {"b", b},
+                                   {"tx", tx},
+                                   {"ty", ty},
+                                   {"start", start},
+                                   {"col", col_},
+                                   {"row", row_},
+                                   {"m", m_},
+                                   {"n", n_},
+                                   {"k", k_},
+                                   {"kk", kk_},
+                                   {"inc", d_.increment(kk_)},
+                                   {"sum", sum_},
+                                   {"left", left(row_, "(" + start + " + " + tx + ")")},
+                                   {"right", right("(" + start + " + " + ty + ")", col_)},
+                                   {"store", store(sum_, row_, col_)}});
+    return d_.finish(body, d_.launch_grid(grid(tile, tile), fmt::format("dim3({0}, {0})", tile), sizes()));
+  }
+
+  std::string blocked() {
+    const int thread_rows = 4, thread_cols = 4;
+    const int tile = d_.random.uniform() < 0.7 ? 64 : 32;
+    const int depth = tile == 64 ? 16 : 8;
+    const int threads = tile / thread_rows * (tile / thread_cols);
+    const std::string tm = d_.names.pick_for_file({"TILE", "BM", "kTile"});
+    const std::string td = d_.names.pick_for_file({"DEPTH", "BK", "kDepth"});
+    d_.add_helper(fmt::format("constexpr int {} = {};\nconstexpr int {} = {};\n", tm, tile, td, depth));
+    const std::string body = fill(
+        d_, R"(
+// $tile x $tile results a block, 4 x 4 of them in the registers of each thread.
+__global__ void $kernel($params) {
+  __shared__ $acc As[$td][$tm + 1];
+  __shared__ $acc Bs[$td][$tm + 1];
+  $int t = threadIdx.x;
+  $int first_row = blockIdx.y * $tm;
+  $int first_col = blockIdx.x * $tm;
+  $int my_row = t / ($tm / 4) * 4;
+  $int my_col = t % ($tm / 4) * 4;
+  $z
+  $acc sums[4][4] = {};
+  for (int k0 = 0; k0 < $k; k0 += $td) {
+    for (int slot = t; slot < $tm * $td; slot += $threads) {
+      $left_place
+      As[ka][ra] = first_row + ra < $m && k0 + ka < $k ? $left : $zero;
+      $right_place
+      Bs[kb][cb] = k0 + kb < $k && first_col + cb < $n ? $right : $zero;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int $kk = 0; $kk < $td; $inc) {
+#pragma unroll
+      for (int u = 0; u < 4; ++u) {
+#pragma unroll
+        for (int w = 0; w < 4; ++w) sums[u][w] += As[$kk][my_row + u] * Bs[$kk][my_col + w];
+      }
+    }
+    __syncthreads();
+  }
+#pragma unroll
+  for (int u = 0; u < 4; ++u) {
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      $int $row = first_row + my_row + u;
+      $int $col = first_col + my_col + w;
+      if ($row < $m && $col < $n) {
+        $store
+      }
+    }
+  }
+}
+)",
+        {{"params", d_.parameters(sizes())},
+         {"tile", std::to_string(tile)},
+         {"tm", tm},
+         {"td", td},
+         {"threads", std::to_string(threads)},
+         {"z", z_line()},
+         {"col", col_},
+         {"row", row_},
+         {"m", m_},
+         {"n", n_},
+         {"k", k_},
+         {"kk", kk_},
+         {"inc", d_.increment(kk_)},
+         // Neighbouring threads read neighbouring elements of each factor.
+         {"left_place", left_turned_ ? fmt::format("{0} ra = slot % {1}, ka = slot / {1};", d_.local("int"), tm)
+                                     : fmt::format("{0} ra = slot / {1}, ka = slot % {1};", d_.local("int"), td)},
+         {"right_place", right_turned_ ? fmt::format("{0} cb = slot / {1}, kb = slot % {1};", d_.local("int"), td)
+                                       : fmt::format("{0} cb = slot % {1}, kb = slot / {1};", d_.local("int"), tm)},
+         {"left", left("(first_row + ra)", "(k0 + ka)")},
+         {"right", right("(k0 + kb)", "(first_col + cb)")},
+         {"store", store("sums[u][w]", row_, col_)}});
+    return d_.finish(body, d_.launch_grid(grid(tm, tm), std::to_string(threads), sizes()));
+  }
+
+  std::string tensor() {
+    const auto raw = [&](int operand, const std::string& text) {
+      const std::string whole =
+          operand == 0 ? left("(first_row + r)", "(k0 + c)") : right("(k0 + r)", "(first_col + c)");
+      return text +
+             whole.substr(std::string("__half2float(").size(), whole.size() - std::string("__half2float()").size());
+    };
+    const std::string body = fill(d_, R"(
+using namespace nvcuda;
+
+// 64 x 64 results a block of four warps; each warp has 2 x 2 fragments of 16 x 16 on the tensor cores.
+__global__ void $kernel($params) {
+  __shared__ __half As[64][24];
+  __shared__ __half Bs[16][72];
+  __shared__ float Cs[64][68];
+  $int t = threadIdx.x;
+  $int warp = t / 32;
+  $int first_row = blockIdx.y * 64;
+  $int first_col = blockIdx.x * 64;
+  $int warp_row = warp / 2 * 32;
+  $int warp_col = warp % 2 * 32;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sums[2][2];
+  for (int u = 0; u < 2; ++u)
+    for (int w = 0; w < 2; ++w) wmma::fill_fragment(sums[u][w], 0.0f);
+  for (int k0 = 0; k0 < $k; k0 += 16) {
+    for (int slot = t; slot < 64 * 16; slot += 128) {
+      $int r = slot / 16, c = slot % 16;
+      As[r][c] = first_row + r < $m && k0 + c < $k ? $left : __float2half(0.0f);
+    }
+    for (int slot = t; slot < 16 * 64; slot += 128) {
+      $right_place
+      Bs[r][c] = k0 + r < $k && first_col + c < $n ? $right : __float2half(0.0f);
+    }
+    __syncthreads();
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> a[2];
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> b[2];
+    for (int u = 0; u < 2; ++u) {
+      wmma::load_matrix_sync(a[u], &As[warp_row + u * 16][0], 24);
+      wmma::load_matrix_sync(b[u], &Bs[0][warp_col + u * 16], 72);
+    }
+    for (int u = 0; u < 2; ++u)
+      for (int w = 0; w < 2; ++w) wmma::mma_sync(sums[u][w], a[u], b[w], sums[u][w]);
+    __syncthreads();
+  }
+  for (int u = 0; u < 2; ++u)
+    for (int w = 0; w < 2; ++w)
+      wmma::store_matrix_sync(&Cs[warp_row + u * 16][warp_col + w * 16], sums[u][w], 68, wmma::mem_row_major);
+  __syncthreads();
+  for (int slot = t; slot < 64 * 64; slot += 128) {
+    $int $row = first_row + slot / 64;
+    $int $col = first_col + slot % 64;
+    if ($row < $m && $col < $n) {
+      $store
+    }
+  }
+}
+)",
+                                  {{"params", d_.parameters(sizes())},
+                                   {"m", m_},
+                                   {"n", n_},
+                                   {"k", k_},
+                                   {"row", row_},
+                                   {"col", col_},
+                                   {"left", raw(0, "")},
+                                   {"right", raw(1, "")},
+                                   {"right_place", right_turned_ ? d_.local("int") + " r = slot % 16, c = slot / 16;"
+                                                                 : d_.local("int") + " r = slot / 64, c = slot % 64;"},
+                                   {"store", store("Cs[slot / 64][slot % 64]", row_, col_)}});
+    return d_.finish(body, d_.launch_grid(grid("64", "64"), "128", sizes()));
+  }
+
+  Draft& d_;
+  const Problem& p_;
+  std::vector<std::string> lead_;
+  std::string m_, n_, k_, row_, col_, kk_, sum_, z_;
+  bool left_turned_ = false, right_turned_ = false;
+};
+
+}  // namespace
+
+std::string write_matmul(Draft& draft) { return ProductWriter(draft).write(); }
+
+}  // namespace kw

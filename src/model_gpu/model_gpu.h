@@ -1,0 +1,64 @@
+#pragma once
+// Trainer and Decoder on one NVIDIA GPU: bf16 with float32 master weights, our own kernels around cuBLAS and flash
+// attention. The header knows nothing of torch; libtorch lives in a library of its own
+// (libkernelwright_model_gpu.so) that is loaded when one of these is first made.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/adapter.h"
+#include "model/parameters.h"
+#include "model/training.h"
+#include "rollout/decoder.h"
+
+namespace kw {
+
+enum class GpuPrecision {
+  bf16,    // weights and activations; master weights, gradients of weights, logits and sums are float32
+  float32  // everything, for tests
+};
+
+struct GpuOptions {
+  GpuPrecision precision = GpuPrecision::bf16;
+  // The same program on CPU tensors, each kernel replaced by its slow twin: tests on machines without a GPU.
+  bool on_cpu = false;
+  // Logits are kept from forward() to backward() when they take no more than this, else computed twice.
+  std::int64_t kept_logits_bytes = std::int64_t{12} << 30;
+  bool profile = false;  // events around each piece; see gpu_trainer_profile
+};
+
+struct GpuDecoderOptions {
+  GpuPrecision precision = GpuPrecision::bf16;
+  bool on_cpu = false;
+  std::int64_t page_count = 0;  // 0: what fits into `cache_bytes`
+  std::int64_t cache_bytes = std::int64_t{16} << 30;
+  std::int64_t context = 0;  // 0: the model's
+  std::int64_t most_rows = 256;
+  std::int64_t most_tokens = 8192;     // of one step
+  std::int64_t usable_vocabulary = 0;  // 0: all
+  bool graphs = true;                  // steps of one token a row run as CUDA graphs
+  bool profile = false;                // events around each piece instead of graphs; see gpu_decoder_profile
+};
+
+// `seed` is for the value head's first weights. 8-bit moments are refused.
+Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const TrainingOptions& training, const OptimizerOptions& optimizer,
+                                                  const GpuOptions& options = {}, std::uint64_t seed = 0);
+
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const GpuDecoderOptions& options = {});
+// On the weights of a trainer that make_gpu_trainer made, without a copy: every step of the trainer is seen by the next
+// step of the decoder. The trainer must outlive it. Precision and place are the trainer's.
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(Trainer& trainer, const GpuDecoderOptions& options = {});
+
+// "NVIDIA H200", or why there is none that can be used. The first answer stays.
+Result<std::string> model_gpu_name();
+
+// Device time by piece since the last call, where `profile` was asked for.
+std::string gpu_trainer_profile(Trainer& trainer);
+std::string gpu_decoder_profile(Decoder& decoder);  // one that make_gpu_decoder made
+
+}  // namespace kw

@@ -1,0 +1,265 @@
+// Every CUDA kernel, run by the emulator, against its plain twin (Operations on CPU tensors).
+
+#include "model_gpu/torch/emulated_kernels.h"
+#include "model_gpu/torch/operations.h"
+
+namespace kw {
+namespace {
+
+using at::Tensor;
+
+const Operations& twin() {
+  static const Operations operations(nullptr);
+  return operations;
+}
+
+Tensor random(std::vector<std::int64_t> shape, at::ScalarType type, double deviation = 1) {
+  static at::Generator generator = at::detail::createCPUGenerator(7);
+  return (at::randn(shape, generator) * deviation).to(type);
+}
+Tensor ints(const std::vector<std::int32_t>& values) { return at::tensor(values, at::kInt); }
+
+// bf16 keeps 8 bits: results that are rounded differently differ by one part in 128 at most.
+void expect_close(const Tensor& found, const Tensor& wanted, const char* what, double float_bound = 2e-5) {
+  const bool half = found.scalar_type() == at::kBFloat16;
+  const Tensor a = found.to(at::kDouble), b = wanted.to(at::kDouble);
+  const double worst = ((a - b).abs() / (b.abs() + 1)).max().item<double>();
+  EXPECT_LT(worst, half ? 8e-3 : float_bound) << what;
+}
+
+class Kernels : public testing::TestWithParam<at::ScalarType> {
+ protected:
+  at::ScalarType type() const { return GetParam(); }
+  std::string name(const char* kernel) const {
+    return std::string(kernel) + (type() == at::kBFloat16 ? "_bf16" : "_f32");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(BothTypes, Kernels, testing::Values(at::kFloat, at::kBFloat16),
+                         [](const auto& chosen) { return chosen.param == at::kFloat ? "float32" : "bf16"; });
+
+HeadShape small_heads() {
+  ModelDescription model;
+  model.heads = 6;
+  model.kv_heads = 2;
+  model.head_dim = 32;
+  return HeadShape(model);
+}
+
+TEST_P(Kernels, EmbeddingAndItsGradient) {
+  const Tensor table = random({11, 40}, type()), ids = ints({3, 0, 10, 3, 3});
+  Tensor out = at::zeros({5, 40}, type()), wanted = at::zeros({5, 40}, type());
+  EmulatedKernels::run(name("embed"), {5, 1, 1}, 32, 0, ids, table, out, 40);
+  twin().embed(ids, table, wanted);
+  EXPECT_TRUE(at::equal(out, wanted));
+
+  const Tensor dx = random({5, 40}, type());
+  const TokenRows rows{ints({0, 3, 10}), ints({0, 1, 4, 5}), ints({1, 0, 3, 4, 2})};
+  Tensor gradient = random({11, 40}, at::kFloat), gradient_wanted = gradient.clone();
+  EmulatedKernels::run(name("embed_backward"), {3, 2, 1}, 32, 0, rows.tokens, rows.starts, rows.rows, dx, gradient, 40);
+  twin().embed_backward(rows, dx, gradient_wanted);
+  expect_close(gradient, gradient_wanted, "embedding gradient");
+}
+
+TEST_P(Kernels, NormAndItsGradient) {
+  const int rows = 5, width = 296;
+  const Tensor x = random({rows, width}, type()), update = random({rows, width}, type()),
+               weight = random({width}, type());
+  for (const bool with_update : {true, false}) {
+    const Tensor added = with_update ? update : Tensor();
+    Tensor out = at::zeros_like(x), y = at::zeros_like(x), inverse = at::zeros({rows}, at::kFloat);
+    Tensor out2 = at::zeros_like(x), y2 = at::zeros_like(x), inverse2 = at::zeros({rows}, at::kFloat);
+    EmulatedKernels::run(name("rms_norm"), {rows, 1, 1}, 64, 0, x, added, out, weight, y, inverse, width, 1e-5f);
+    twin().rms_norm(x, added, out2, weight, 1e-5, y2, inverse2);
+    expect_close(out, out2, "sum");
+    expect_close(y, y2, "norm");
+    expect_close(inverse, inverse2, "inverse");
+  }
+  const Tensor inverse = (x.to(at::kFloat).square().mean(1) + 1e-5).rsqrt(), dy = random({rows, width}, type());
+  Tensor dx = random({rows, width}, type()), dx2 = dx.clone(), partial = at::zeros({2, width}, at::kFloat),
+         dweight = at::zeros({width}, at::kFloat);
+  EmulatedKernels::run(name("rms_norm_backward"), {2, 1, 1}, 64, width * 4, dy, x, weight, inverse, dx, partial, rows,
+                       width);
+  twin().rms_norm_backward(dy, x, weight, inverse, dx2, dweight);
+  expect_close(dx, dx2, "dx");
+  expect_close(partial.sum(0), dweight, "dweight");
+}
+
+TEST_P(Kernels, RotationBothWaysAndIntoTheCache) {
+  const HeadShape shape = small_heads();
+  const int rows = 3;
+  const Tensor qkv = random({rows, shape.qkv()}, type()), bias = random({shape.qkv()}, type());
+  const Tensor angles = random({20, shape.head_dim / 2}, at::kFloat), c = angles.cos(), s = angles.sin();
+  const Tensor positions = ints({0, 19, 7});
+  for (const bool back : {false, true}) {
+    Tensor found = qkv.clone(), wanted = qkv.clone();
+    const Tensor added = back ? Tensor() : bias;
+    EmulatedKernels::run(name("rotate_qkv"), {rows, 1, 1}, 64, 0, found, added, positions, c, s, 6, 2, 32,
+                         back ? -1.0f : 1.0f);
+    twin().rotate_qkv(wanted, added, positions, c, s, shape, back);
+    expect_close(found, wanted, "rotation");
+  }
+  const Tensor slots = ints({16, 5, -1});
+  Tensor found = qkv.clone(), wanted = qkv.clone();
+  Tensor keys = at::zeros({2, 2, 16, 32}, type()), values = at::zeros({2, 2, 32, 16}, type());
+  Tensor keys2 = keys.clone(), values2 = values.clone();
+  EmulatedKernels::run(name("rotate_into_cache"), {rows, 1, 1}, 64, 0, found, bias, positions, slots, c, s, keys,
+                       values, 6, 2, 32);
+  twin().rotate_into_cache(wanted, bias, positions, slots, c, s, shape, keys2, values2);
+  expect_close(found.narrow(0, 0, 2), wanted.narrow(0, 0, 2), "rotated");
+  expect_close(keys, keys2, "keys");
+  expect_close(values, values2, "values");
+}
+
+TEST_P(Kernels, SwigluAndItsGradient) {
+  const int rows = 3, width = 104;
+  const Tensor gate_up = random({rows, 2 * width}, type(), 2), dy = random({rows, width}, type());
+  Tensor y = at::zeros({rows, width}, type()), y2 = y.clone(), again = y.clone(), again2 = y.clone();
+  EmulatedKernels::run(name("swiglu"), {rows, 1, 1}, 32, 0, gate_up, y, width);
+  twin().swiglu(gate_up, y2);
+  expect_close(y, y2, "y");
+  Tensor gradient = gate_up.clone(), gradient2 = gate_up.clone();
+  EmulatedKernels::run(name("swiglu_backward"), {rows, 1, 1}, 32, 0, gradient, dy, again, width);
+  twin().swiglu_backward(gradient2, dy, again2);
+  expect_close(gradient, gradient2, "gradient");
+  expect_close(again, again2, "y again");
+}
+
+TEST_P(Kernels, ScoresAndTheirGradient) {
+  const int rows = 3, width = 300, usable = 290;
+  const Tensor logits = random({rows, width}, at::kFloat, 3), tokens = ints({0, 289, 100});
+  const auto floats = [&] { return at::zeros({rows}, at::kFloat); };
+  Tensor log_prob = floats(), entropy = floats(), log_sum = floats();
+  Tensor log_prob2 = floats(), entropy2 = floats(), log_sum2 = floats();
+  EmulatedKernels::run("score_tokens", {rows, 1, 1}, 128, 0, logits, tokens, log_prob, entropy, log_sum, width, usable,
+                       0.7f);
+  twin().score_tokens(logits, tokens, usable, 0.7f, log_prob2, entropy2, log_sum2);
+  expect_close(log_prob, log_prob2, "log prob");
+  expect_close(entropy, entropy2, "entropy");
+  const Tensor d = random({rows}, at::kFloat), d_entropy = random({rows}, at::kFloat);
+  for (const bool with_entropy : {true, false}) {
+    const Tensor de = with_entropy ? d_entropy : Tensor();
+    Tensor out = at::ones({rows, width}, type()), out2 = at::ones({rows, width}, type());
+    EmulatedKernels::run(name("score_gradient"), {2, rows, 1}, 256, 0, logits, tokens, log_sum2, entropy2, d, de, out,
+                         width, usable, 0.7f);
+    twin().score_gradient(logits, tokens, usable, 0.7f, log_sum2, entropy2, d, de, out2);
+    expect_close(out, out2, "gradient");
+  }
+}
+
+TEST_P(Kernels, SingleRowProducts) {
+  const int in = 264, out = 13;
+  const Tensor x = random({1, in}, type()), norm = random({in}, type()), weight = random({out, in}, type(), 0.1),
+               bias = random({out}, type());
+  Tensor normed = at::zeros_like(x), none;
+  twin().rms_norm(x, {}, none, norm, 1e-6, normed, none);
+  Tensor y = random({1, out}, type());
+  const Tensor wanted = at::mm(normed.to(at::kFloat), weight.to(at::kFloat).t()) + bias + y;
+  EmulatedKernels::run(name("single_row"), {2, 1, 1}, 64, in * x.element_size(), x, norm, 1e-6f, weight, bias, y, y, in,
+                       out, 0);
+  expect_close(y, wanted, "with norm, bias and residual", 1e-4);
+
+  const Tensor pairs = random({2 * out, in}, type(), 0.1);
+  const Tensor both = at::mm(x.to(at::kFloat), pairs.to(at::kFloat).t()).to(type());
+  Tensor activated = at::zeros({1, out}, type()), activated2 = at::zeros({1, out}, type());
+  EmulatedKernels::run(name("single_row"), {1, 1, 1}, 128, in * x.element_size(), x, Tensor(), 0.0f, pairs, Tensor(),
+                       Tensor(), activated, in, out, 1);
+  twin().swiglu(both, activated2);
+  expect_close(activated, activated2, "gate and up", 1e-4);
+}
+
+TEST_P(Kernels, LowRankRowsOfSeveralAdapters) {
+  const int rows = 4, in = 72, out = 45;
+  LowRankTable table;
+  table.a_values = {random({5, in}, type(), 0.1), Tensor(), random({8, in}, type(), 0.1)};
+  table.b_values = {random({out, 5}, type(), 0.3), Tensor(), random({out, 8}, type(), 0.3)};
+  table.host_scales = {2, 1, 0.5};
+  table.most_rank = 8;
+  const Tensor x = random({rows, in}, type()), adapters = ints({2, -1, 0, 1});
+  Tensor y = random({rows, out}, type()), wanted = y.clone();
+  EmulatedKernels::run(name("low_rank_rows"), {2, rows, 1}, 64, 8 * 4, x, in, y, out, adapters,
+                       AddressArray{table.a_values}, AddressArray{table.b_values}, at::tensor(table.host_scales),
+                       ints({5, 0, 8}), in, out, 32);
+  twin().low_rank_rows(x, table, adapters, wanted);
+  expect_close(y, wanted, "low rank");
+}
+
+TEST_P(Kernels, PlainPagedAttention) {
+  const HeadShape shape = small_heads();
+  const int rows = 3;
+  const Tensor qkv = random({rows, shape.qkv()}, type()), keys = random({5, 2, 16, 32}, type()),
+               values = random({5, 2, 32, 16}, type());
+  const PagedRows paged{ints({4, 1, 0, 2, 3, 0}), ints({3}), ints({0, 1, 1}), ints({33, 0, 5})};
+  Tensor out = at::zeros({rows, shape.query()}, type()), wanted = out.clone(), scratch = at::zeros({1});
+  EmulatedKernels::run(name("paged_attention_plain"), {6, rows, 1}, 32, 32 * 4, qkv, keys, values, paged.tables,
+                       paged.table_of_row, paged.lengths, paged.table_stride, out, 2, 32,
+                       static_cast<float>(shape.scale));
+  twin().paged_attention(qkv, keys, values, paged, shape, 1, scratch, wanted);
+  expect_close(out, wanted, "attention");
+}
+
+TEST(MatrixAttention, EqualsThePlainTwinWholeAndInParts) {
+  for (const int head_dim : {32, 64, 128}) {
+    ModelDescription model;
+    model.heads = 14;
+    model.kv_heads = 2;
+    model.head_dim = head_dim;
+    const HeadShape shape(model);
+    const std::uint32_t rows = 3;
+    const Tensor qkv = random({rows, shape.qkv()}, at::kBFloat16), keys = random({9, 2, 16, head_dim}, at::kBFloat16),
+                 values = random({9, 2, head_dim, 16}, at::kBFloat16);
+    const PagedRows paged{ints({4, 1, 0, 2, 3, 5, 8, 7, 6, 0, 0, 0, 0, 0}), ints({7}), ints({0, 1, 0}),
+                          ints({105, 17, 0})};
+    Tensor wanted = at::zeros({rows, shape.query()}, at::kBFloat16), not_used = at::zeros({1});
+    twin().paged_attention(qkv, keys, values, paged, shape, 1, not_used, wanted);
+    for (const std::uint32_t parts : {1u, 3u}) {
+      Tensor out = at::zeros({rows, shape.query()}, at::kBFloat16);
+      Tensor part_out = at::zeros({rows * 14 * parts * head_dim}, at::kFloat),
+             part_scale = at::zeros({rows * 14 * parts * 2}, at::kFloat);
+      EmulatedKernels::run("paged_attention_" + std::to_string(head_dim), {parts, 2, rows}, 128, 0, qkv, keys, values,
+                           paged.tables, paged.table_of_row, paged.lengths, paged.table_stride, out, part_out,
+                           part_scale, 14, 2, static_cast<float>(shape.scale));
+      if (parts > 1) {
+        EmulatedKernels::run("join_attention", {14, rows, 1}, static_cast<std::uint32_t>(head_dim), 0, part_out,
+                             part_scale, out, static_cast<int>(parts));
+      }
+      expect_close(out, wanted, ("head_dim " + std::to_string(head_dim)).c_str());
+    }
+  }
+}
+
+TEST(SamplingKernels, SameTokenAndLogProbAsTheTwin) {
+  const int rows = 4, width = 1000, usable = 990, parts = 3;
+  const Tensor logits = random({rows, width}, at::kFloat, 2);
+  const auto bits = [](float value) { return std::bit_cast<std::int32_t>(value); };
+  const Tensor rules =
+      ints({bits(1), 0, 0, 0, bits(1), 1, 17, 99, bits(2), 1, 17, 99, bits(0.5f), 1, -5, 12345}).view({rows, 4});
+  Tensor candidates = at::zeros({rows * parts * 5}, at::kFloat);
+  Tensor tokens = at::zeros({rows}, at::kInt), tokens2 = tokens.clone();
+  Tensor log_probs = at::zeros({rows}, at::kFloat), log_probs2 = log_probs.clone();
+  EmulatedKernels::run("sample_parts", {parts, rows, 1}, 64, 0, logits, rules, candidates, width, usable);
+  EmulatedKernels::run("sample_join", {rows, 1, 1}, 32, 0, candidates, parts, tokens, log_probs);
+  twin().sample(logits, rules, usable, parts, candidates, tokens2, log_probs2);
+  EXPECT_TRUE(at::equal(tokens, tokens2)) << tokens << tokens2;
+  expect_close(log_probs, log_probs2, "log prob");
+}
+
+TEST(OptimizerKernel, EqualsTheTwin) {
+  const std::int64_t size = 333;
+  Tensor values = random({size}, at::kFloat), gradient = random({size}, at::kFloat), first = random({size}, at::kFloat),
+         second = random({size}, at::kFloat).square(), copy = at::zeros({size}, at::kBFloat16);
+  Tensor values2 = values.clone(), gradient2 = gradient.clone(), first2 = first.clone(), second2 = second.clone(),
+         copy2 = copy.clone();
+  const AdamWNumbers numbers{0.01, 0.9, 0.95, 1e-8, 0.1, 0.5, 3};
+  EmulatedKernels::run("adamw", {2, 1, 1}, 64, 0, values, gradient, first, second, copy,
+                       static_cast<std::uint64_t>(size), 0.5f, 0.01f, 0.9f, 0.95f, 1e-8f, 0.1f,
+                       static_cast<float>(1 - std::pow(0.9, 3)), static_cast<float>(std::sqrt(1 - std::pow(0.95, 3))));
+  twin().adamw(numbers, values2, gradient2, first2, second2, copy2);
+  expect_close(values, values2, "values");
+  expect_close(first, first2, "first moment");
+  expect_close(second, second2, "second moment");
+  expect_close(copy, copy2, "copy");
+  EXPECT_EQ(gradient.abs().max().item<float>(), 0);
+}
+
+}  // namespace
+}  // namespace kw

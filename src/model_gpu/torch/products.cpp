@@ -1,0 +1,62 @@
+#include <stdexcept>
+#include <string>
+
+#include "model_gpu/torch/operations.h"
+#include "model_gpu/torch/tensor_address.h"
+
+namespace kw {
+namespace {
+
+using at::Tensor;
+
+cudaDataType_t cublas_type(const Tensor& tensor) {
+  return tensor.scalar_type() == at::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+}  // namespace
+
+// cuBLAS counts columns first: what it sees is out^T = op(b)^T op(a)^T, and a row-major matrix is its own transpose.
+void Operations::product(Tensor& out, const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b, double beta,
+                         double alpha) const {
+  if (!out.is_cuda()) {
+    const Tensor left = transpose_a ? a.t() : a, right = transpose_b ? b.t() : b;
+    if (beta == 0 && alpha == 1 && out.scalar_type() == a.scalar_type()) {
+      at::mm_out(out, left, right);
+    } else {
+      // As cuBLAS does: with beta 0, what was there does not matter, even if it is not a number.
+      const Tensor result = at::mm(left.to(at::kFloat), right.to(at::kFloat)) * alpha;
+      out.copy_(beta == 0 ? result : result + out.to(at::kFloat) * beta);
+    }
+    return;
+  }
+  const int m = as_int(out.size(0)), n = as_int(out.size(1)), k = as_int(transpose_a ? a.size(0) : a.size(1));
+  if (m == 0 || n == 0) return;
+  const float alpha32 = static_cast<float>(alpha), beta32 = static_cast<float>(beta);
+  const cublasStatus_t status =
+      cublasGemmEx(at::cuda::getCurrentCUDABlasHandle(), transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                   transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, n, m, k, &alpha32, address(b), cublas_type(b),
+                   as_int(b.stride(0)), address(a), cublas_type(a), as_int(a.stride(0)), &beta32, address(out),
+                   cublas_type(out), as_int(out.stride(0)), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    throw std::runtime_error("a matrix product (" + std::to_string(m) + ", " + std::to_string(k) + ") x (" +
+                             std::to_string(k) + ", " + std::to_string(n) +
+                             ") failed: " + cublasGetStatusString(status));
+  }
+}
+
+void Operations::single_row(const Tensor& x, const Tensor& weight, const SingleRow& extras, Tensor& y) const {
+  const std::int64_t in = weight.size(1), out = extras.pairs ? weight.size(0) / 2 : weight.size(0);
+  // Few outputs: smaller blocks, so that they spread evenly.
+  const int threads = out < 8192 ? 64 : 128;
+  const std::int64_t work = extras.pairs ? out : (out + 1) / 2;  // warps, if each did one piece
+  // A block reads the row first; beyond what the GPU holds at once, blocks would only read it again.
+  const std::int64_t blocks = std::min<std::int64_t>((work + threads / 32 - 1) / (threads / 32), 132 * 16);
+  const std::string kernel = y.scalar_type() == at::kFloat && x.scalar_type() == at::kBFloat16
+                                 ? std::string("single_row_logits_bf16")
+                                 : typed("single_row", x);
+  kernels_->launch(kernel, {{blocks, 1, 1}, threads, in * x.element_size()},
+                   {x, extras.norm, static_cast<float>(extras.epsilon), weight, extras.bias, extras.residual, y,
+                    as_int(in), as_int(out), extras.pairs ? 1 : 0});
+}
+
+}  // namespace kw
