@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     KW_CHECK(!parsed.error().message.empty());
   }
-  static const auto frame = kw::Template::parse("<|s|>{{a}}{{b}}<{{a}}{{#each list}}{{line}}|{{/each}}<|e|>", "frame");
+  static const auto frame = kw::Template::parse("<|s|>{{a}}{{b}}<{{a}}{{#each list}}{{line}} {{/each}}<|e|>", "frame");
   const std::size_t half = size / 2;
   const kw::TemplateValues hostile{{"a", text.substr(0, half)},
                                    {"b", text.substr(half)},
