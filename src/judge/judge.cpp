@@ -28,7 +28,7 @@ constexpr std::string_view judge_version = "judge 2";
 // Elements of the task's tensors in the further cases of a kernel that does something new at full size.
 constexpr std::array<std::int64_t, 3> large_case_elements = {400'000, 3'000'000, 20'000'000};
 constexpr std::int64_t large_case_work = 20'000'000;  // warp instructions
-constexpr double large_case_ms = 4000;                // a case that would probably take longer is not tried
+constexpr double warp_lanes = 32;
 // Kernels take a tenth of a second, with CUB or cooperative groups one or two.
 constexpr int compile_wall_ms = 12'000;
 constexpr int compile_cpu_seconds = 6;
@@ -396,12 +396,15 @@ void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const 
   for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
     auto finding = check_full_size(task, build, module, build.plans[i], found.work, seed);
     bool checked_larger = false;
-    double spent_ms = 0;  // for the case before
+    // Of the case before. Work decides, not time: a verdict must not depend on what else the machine does.
+    double thread_instructions = 0;
     std::int64_t before = large_case_elements.front();
     for (const std::int64_t elements : large_case_elements) {
       if (!finding || finding->kind != "unchecked_path") break;
-      if (spent_ms * static_cast<double>(elements) / static_cast<double>(before) > large_case_ms) break;
-      const auto start = std::chrono::steady_clock::now();
+      if (thread_instructions * static_cast<double>(elements) / static_cast<double>(before) >
+          4 * warp_lanes * static_cast<double>(large_case_work))  // it is run more than once
+        break;
+      const std::uint64_t done_before = found.thread_instructions;
       const Sizes sizes = shrink(task, build.plans[i].sizes, elements);
       const auto one = entry.book.large_case(sizes);
       if (!one.ok()) break;
@@ -412,7 +415,7 @@ void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const 
       if (!examine_case(task, build, module, **one, *plan, large_case_work, found)) break;
       if (found.status != VerdictStatus::correct) break;
       checked_larger = true;
-      spent_ms = milliseconds_since(start);
+      thread_instructions = static_cast<double>(found.thread_instructions - done_before);
       before = elements;
       finding = check_full_size(task, build, module, build.plans[i], found.work, seed);
     }
