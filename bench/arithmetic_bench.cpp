@@ -1,9 +1,11 @@
 // How fast the model's arithmetic on the CPU is, in one run on one machine: products as a share of what the cores reach
 // in a loop of fused multiply-adds that touches no memory, everything else in elements or bytes a second.
-//   build/src/arithmetic/arithmetic_bench [--threads N] [--seconds N] [--only TEXT]
+//   build/src/arithmetic/arithmetic_bench [--threads N] [--seconds N] [--only TEXT] [--pin 1]
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +13,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "arithmetic/attention.h"
@@ -32,6 +35,7 @@ struct Options {
   int threads = 0;
   double seconds = 0.15;  // of each line, at least
   std::string only;
+  bool pin = false;
 };
 
 std::vector<float> numbers(std::int64_t count, unsigned seed = 1) {
@@ -116,6 +120,18 @@ double peak(const Options& options, ThreadTeam& team) {
   (void)options, (void)team;
   return 0;
 #endif
+}
+
+// Each thread of the team on a core of its own: on a busy machine two of them may else share one for a long time.
+void pin(ThreadTeam& team) {
+  std::atomic<int> arrived{0};
+  team.run(team.size(), [&](std::int64_t) {
+    cpu_set_t core;
+    CPU_ZERO(&core);
+    CPU_SET(arrived.fetch_add(1), &core);
+    ::sched_setaffinity(0, sizeof core, &core);
+    while (arrived.load() < team.size()) std::this_thread::yield();  // so that no thread takes two parts
+  });
 }
 
 struct Bench {
@@ -342,6 +358,8 @@ void rows_and_optimizer(Bench& bench) {
   std::vector<float> m(parameters), v(parameters);
   bench.memory_line("adamw 3 M parameters", parameters, 28.0 * parameters,
                     [&] { adamw(bench.team, {.learning_rate = 1e-3f}, p, g, m, v); });
+  bench.memory_line("packing 4096 x 576 floats, one thread", 4096 * 576, 8 * 4096 * 576,
+                    [&] { (void)PackedWeight::from_floats(std::span(p).first(4096 * 576), 4096, 576); });
   bench.memory_line("an empty run of the team", 1, 0, [&] { bench.team.run(bench.team.size(), [](std::int64_t) {}); });
 }
 
@@ -353,8 +371,10 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--threads") == 0) options.threads = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--seconds") == 0) options.seconds = std::atof(argv[i + 1]);
     if (std::strcmp(argv[i], "--only") == 0) options.only = argv[i + 1];
+    if (std::strcmp(argv[i], "--pin") == 0) options.pin = std::atoi(argv[i + 1]) != 0;
   }
   Bench bench(options);
+  if (options.pin) pin(bench.team);
   bench.peak_gflops = peak(options, bench.team);
   fmt::print("{} threads, {}; registers alone: {:.0f} GFLOP/s\n\n", bench.team.size(), kernels().name,
              bench.peak_gflops);

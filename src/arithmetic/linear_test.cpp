@@ -157,7 +157,7 @@ TEST(Linear, UnitsAgreeForQuantisedBlocks) {
     for (const std::int64_t out : {17, 64, 100}) {
       const std::int64_t in = 512;
       const PackedWeight packed = PackedWeight::from_blocks(format, random_blocks(format, out * in, 14), out, in);
-      for (const std::int64_t rows : {1, 2, 3, 9}) {
+      for (const std::int64_t rows : {1, 2, 3, 9, 20, 31}) {  // in registers, then from a buffer
         const auto x = test_numbers(rows * in, 15);
         expect_equal_on_all_units(
             [&] {
