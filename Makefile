@@ -66,7 +66,7 @@ bench: build
 # Ours and Hugging Face's speed on this machine's CPU, in turns.
 bench-model: build parity-env
 	@build/kernelwright model fetch smollm2-135m >/dev/null
-	@$$(scripts/parity_env.sh)/venv/bin/python scripts/huggingface_cpu_baseline.py --program build/kernelwright 2> >(grep -v -e kernels -e flop_counter >&2)
+	@$$(scripts/parity_env.sh)/venv/bin/python scripts/huggingface_cpu_baseline.py --program build/kernelwright 2> >(grep -v -e kernels -e flop_counter -e de-quantizing >&2)
 
 # transformers, peft, bitsandbytes and others, pinned, outside the checkout.
 parity-env: setup

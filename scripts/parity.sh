@@ -18,7 +18,7 @@ compare() { # title, command as it is printed, command
   echo "== $title"
   printf '\n## %s\n\nCommand: `%s`\n\n```\n' "$title" "$shown" >>"$report"
   # Remarks of the other programs about what they lack are no result.
-  "$@" 2> >(grep -v -e kernels -e flop_counter >&2) | tee -a "$report"
+  "$@" 2> >(grep -v -e kernels -e flop_counter -e de-quantizing >&2) | tee -a "$report"
   local code=${PIPESTATUS[0]}
   printf '```\n' >>"$report"
   [ "$code" = 0 ] || { status=1; echo "== $title: DIFFERS"; }
