@@ -28,6 +28,7 @@ class LinearKernels {
 namespace {
 
 constexpr std::int64_t most_rows = 240;       // of a part: its rows of A and its sums stay in the second cache
+constexpr std::int64_t longest_chain = 512;   // of gradients; whole panels
 constexpr std::int64_t small_work = 1 << 15;  // multiply-adds that are not worth waking a thread
 
 ProductColumns floats(ProductColumns::Kind kind, const float* data, std::int64_t stride, std::int64_t columns) {
@@ -68,6 +69,21 @@ void multiply(ThreadTeam& team, const ProductPart& whole) {
   }
 }
 
+// Sums of gradients may be longer than any row of a model (the vocabulary, the tokens of a batch), and one chain of
+// float32 loses digits with its length. So they are sums of sums.
+void multiply_in_pieces(ThreadTeam& team, const ProductPart& whole) {
+  for (std::int64_t first = 0; first < whole.depth; first += longest_chain) {
+    ProductPart piece = whole;
+    piece.depth = std::min(longest_chain, whole.depth - first);
+    piece.a += first * whole.a_depth;
+    piece.add = whole.add || first > 0;
+    piece.b.data += piece.b.kind == ProductColumns::Kind::by_depth
+                        ? first * whole.b.stride * static_cast<std::int64_t>(sizeof(float))
+                        : first * packed_bytes(whole.b.format, whole.b.columns);
+    multiply(team, piece);
+  }
+}
+
 }  // namespace
 
 void linear(ThreadTeam& team, const LinearRows& rows, const PackedWeight& weight, const float* bias, bool add) {
@@ -99,42 +115,42 @@ void linear(ThreadTeam& team, const LinearRows& rows, const float* weight, std::
 
 void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const float* weight, std::int64_t out,
                            std::int64_t in, float* dx, bool add) {
-  multiply(team, {.a = dy,
-                  .a_row = out,
-                  .rows = rows,
-                  .depth = out,
-                  .b = floats(ProductColumns::Kind::by_depth, weight, in, in),
-                  .columns = in,
-                  .c = dx,
-                  .c_row = in,
-                  .add = add});
+  multiply_in_pieces(team, {.a = dy,
+                            .a_row = out,
+                            .rows = rows,
+                            .depth = out,
+                            .b = floats(ProductColumns::Kind::by_depth, weight, in, in),
+                            .columns = in,
+                            .c = dx,
+                            .c_row = in,
+                            .add = add});
 }
 
 void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const PackedWeight& weight, float* dx,
                            bool add) {
-  multiply(team, {.a = dy,
-                  .a_row = weight.out(),
-                  .rows = rows,
-                  .depth = weight.out(),
-                  .b = LinearKernels::inputs(weight),
-                  .columns = weight.in(),
-                  .c = dx,
-                  .c_row = weight.in(),
-                  .add = add});
+  multiply_in_pieces(team, {.a = dy,
+                            .a_row = weight.out(),
+                            .rows = rows,
+                            .depth = weight.out(),
+                            .b = LinearKernels::inputs(weight),
+                            .columns = weight.in(),
+                            .c = dx,
+                            .c_row = weight.in(),
+                            .add = add});
 }
 
 void linear_weight_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const float* x, std::int64_t out,
                             std::int64_t in, float* dweight, float* dbias) {
-  multiply(team, {.a = dy,
-                  .a_row = 1,
-                  .a_depth = out,
-                  .rows = out,
-                  .depth = rows,
-                  .b = floats(ProductColumns::Kind::by_depth, x, in, in),
-                  .columns = in,
-                  .c = dweight,
-                  .c_row = in,
-                  .add = true});
+  multiply_in_pieces(team, {.a = dy,
+                            .a_row = 1,
+                            .a_depth = out,
+                            .rows = out,
+                            .depth = rows,
+                            .b = floats(ProductColumns::Kind::by_depth, x, in, in),
+                            .columns = in,
+                            .c = dweight,
+                            .c_row = in,
+                            .add = true});
   if (dbias == nullptr) return;
   const Kernels& unit = kernels();
   const std::int64_t strips = (out + panel_width - 1) / panel_width;

@@ -54,7 +54,7 @@ void linear(ThreadTeam& team, const LinearRows& rows, const PackedWeight& weight
 void linear(ThreadTeam& team, const LinearRows& rows, const float* weight, std::int64_t out, std::int64_t in,
             const float* bias, bool add = false);
 
-// Gradients. dx (rows, in) = dy (rows, out) * weight (out, in), or added to it.
+// Gradients: sums of chains of 512. dx (rows, in) = dy (rows, out) * weight (out, in), or added to it.
 void linear_input_gradient(ThreadTeam& team, std::int64_t rows, const float* dy, const float* weight, std::int64_t out,
                            std::int64_t in, float* dx, bool add);
 // The same from a packed weight, as it is. Few rows are not worth it: a weight is expanded once for 240 of them.

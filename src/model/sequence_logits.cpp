@@ -1,5 +1,7 @@
 #include "model/sequence_logits.h"
 
+#include <numeric>
+
 #include "model/cpu_pass.h"
 
 namespace kw {
@@ -16,8 +18,12 @@ Result<std::vector<float>> sequence_logits(ThreadTeam& team, BaseWeights& base, 
   const BatchLimits limits{model.vocabulary, model.vocabulary, model.context,
                            static_cast<std::int64_t>(adapters.size())};
   KW_TRY_VOID(plan_batch(batch, limits, plan));
-
   const std::int64_t rows = plan.rows();
+  // Every row goes through the last block, whether or not anything is scored there.
+  plan.scored_rows.resize(tokens.size());
+  std::iota(plan.scored_rows.begin(), plan.scored_rows.end(), std::int64_t{0});
+  plan.scored_runs = plan.runs;
+
   std::vector<float> x(static_cast<std::size_t>(rows * model.hidden)), next(x.size());
   CpuBlocks blocks(team, base, adapters);
   BlockActivations activations;
