@@ -28,7 +28,6 @@ constexpr std::string_view judge_version = "judge 2";
 // Elements of the task's tensors in the further cases of a kernel that does something new at full size.
 constexpr std::array<std::int64_t, 3> large_case_elements = {400'000, 3'000'000, 20'000'000};
 constexpr std::int64_t large_case_work = 20'000'000;  // warp instructions
-constexpr double warp_lanes = 32;
 // Kernels take a tenth of a second, with CUB or cooperative groups one or two.
 constexpr int compile_wall_ms = 12'000;
 constexpr int compile_cpu_seconds = 6;
@@ -402,7 +401,7 @@ void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const 
     for (const std::int64_t elements : large_case_elements) {
       if (!finding || finding->kind != "unchecked_path") break;
       if (thread_instructions * static_cast<double>(elements) / static_cast<double>(before) >
-          4 * warp_lanes * static_cast<double>(large_case_work))  // it is run more than once
+          4 * static_cast<double>(warp_lanes * large_case_work))  // it is run more than once
         break;
       const std::uint64_t done_before = found.thread_instructions;
       const Sizes sizes = shrink(task, build.plans[i].sizes, elements);
