@@ -194,8 +194,17 @@ def check_smollm2_lora(ours, folder, path, model, prompts, dump):
     largest = worst(mine, their_logits(adapted, prompts[:2]))
     report("SmolLM2, PEFT's adapter in ours, logits", largest < LOGITS, f"largest error {largest:.1e}")
     batch = model_golden.packed_batch(model.config.vocab_size, 9, (50, 20), (0, 0))
-    compare_gradients("SmolLM2 from its GGUF file, gradients of the adapter", ours.gradients(path, batch, "--adapter", adapter),
-                      their_gradients(adapted, batch, True))
+    slopes, theirs = ours.gradients(path, batch, "--adapter", adapter), their_gradients(adapted, batch, True)
+    # Thirty layers of float32 are further than 1e-5 from the truth, PyTorch's too: so both are compared with float64.
+    adapted.double()
+    truth = their_gradients(adapted, batch, True)
+    adapted.float()
+    missing = set(slopes) ^ set(truth)
+    names = [name for name in truth if name.startswith("gradient.") and name in slopes]
+    largest, largest_torch = (max(error(found[name], truth[name]) for name in names) for found in (slopes, theirs))
+    median, median_torch = (sorted(error(found[name], truth[name]) for name in names)[len(names) // 2] for found in (slopes, theirs))
+    report("SmolLM2 from its GGUF file, gradients of the adapter against float64", not missing and largest < max(GRADIENTS, largest_torch),
+           f"{len(names)} tensors, largest error {largest:.1e} (PyTorch in float32: {largest_torch:.1e}), median {median:.1e} ({median_torch:.1e})")
     bare = adapted.unload()
     back = PeftModel.from_pretrained(bare, copy).eval()
     largest = worst(mine, their_logits(back, prompts[:2]))
