@@ -1,11 +1,13 @@
 // Trainer and decoder on a GPU: right, and how fast. Random weights; sizes of real models.
 //   model_gpu_bench [correct] [decode] [prefill] [train] [--models a,b] [--batches 1,64,256] [--profile] [--recompute]
-//     [--sequences 8] [--length 2048] [--cpu: the same code on CPU tensors, to try the program; give a tiny model]
+//     [--sequences 8] [--length 2048] [--attention flash|cudnn|flash-fast|cudnn-fast]
+//     [--cpu: the same code on CPU tensors, to try the program; give a tiny model]
 // Shares are of an H200: 4.8 TB/s, and 790 TFLOP/s that large bf16 products reach on it.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -324,6 +326,8 @@ int main(int count, char** values) {
       arguments.sequences = std::stoll(values[++i]);
     } else if (argument == "--length" && i + 1 < count) {
       arguments.length = std::stoll(values[++i]);
+    } else if (argument == "--attention" && i + 1 < count) {
+      ::setenv("KW_ATTENTION", values[++i], 1);
     } else if (argument == "--recompute") {
       arguments.recompute = true;
     } else if (argument == "--models" && i + 1 < count) {
