@@ -46,17 +46,21 @@ void Operations::product(Tensor& out, const Tensor& a, bool transpose_a, const T
 
 void Operations::single_row(const Tensor& x, const Tensor& weight, const SingleRow& extras, Tensor& y) const {
   const std::int64_t in = weight.size(1), out = extras.pairs ? weight.size(0) / 2 : weight.size(0);
-  // Few outputs: smaller blocks, so that they spread evenly.
-  const int threads = out < 8192 ? 64 : 128;
   const std::int64_t work = extras.pairs ? out : (out + 1) / 2;  // warps, if each did one piece
+  // A warp takes four loads for each lane at a time; a longer row of few outputs is divided between warps.
+  const std::int64_t at_a_time = 4 * 32 * 16 / x.element_size();
+  const bool shared = in > at_a_time && work < 132 * 16;
+  // Few outputs: smaller blocks, so that they spread evenly.
+  const int threads = shared ? (in > 2 * at_a_time ? 128 : 64) : (out < 8192 ? 64 : 128);
+  const std::int64_t of_block = shared ? 1 : threads / 32;
   // A block reads the row first; beyond what the GPU holds at once, blocks would only read it again.
-  const std::int64_t blocks = std::min<std::int64_t>((work + threads / 32 - 1) / (threads / 32), 132 * 16);
+  const std::int64_t blocks = std::min<std::int64_t>((work + of_block - 1) / of_block, 132 * 16);
   const std::string kernel = y.scalar_type() == at::kFloat && x.scalar_type() == at::kBFloat16
                                  ? std::string("single_row_logits_bf16")
                                  : typed("single_row", x);
   kernels_->launch(kernel, {{blocks, 1, 1}, threads, in * x.element_size()},
                    {x, extras.norm, static_cast<float>(extras.epsilon), weight, extras.bias, extras.residual, y,
-                    as_int(in), as_int(out), extras.pairs ? 1 : 0});
+                    as_int(in), as_int(out), extras.pairs ? 1 : 0, shared ? 1 : 0});
 }
 
 }  // namespace kw
