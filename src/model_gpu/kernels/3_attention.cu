@@ -70,13 +70,16 @@ __device__ void paged_attention(const bf16* qkv, Rotation rotation, bf16* keys, 
   int begin, end;
   part_of(length, part, parts, begin, end);
   const int* table = tables + static_cast<u64>(table_of_row[row]) * *table_stride;
-  if (begin + warp < end) {
-    const u64 page = (static_cast<u64>(table[begin + warp]) * kv_heads + kv_head) * (D * 16);
+  const auto bring = [&](int p) {  // towards us, into L2
+    if (p >= end) return;
+    const u64 page = (static_cast<u64>(table[p]) * kv_heads + kv_head) * (D * 16);
     for (int i = lane; i < D / 2; i += 32) {  // lines of 128 bytes, of keys and values
       const bf16* line_at = (i < D / 4 ? keys + page : values + page - D * 16) + i * 64;
       asm volatile("prefetch.global.L2 [%0];" ::"l"(line_at));
     }
-  }
+  };
+  bring(begin + warp);
+  bring(begin + warp + warps);
   after_previous();
   if constexpr (rotates) {
     rotate_group<D>(qkv + static_cast<u64>(row) * (heads + 2 * kv_heads) * D, rotation, row, heads, kv_heads, kv_head,
@@ -104,16 +107,23 @@ __device__ void paged_attention(const bf16* qkv, Rotation rotation, bf16* keys, 
 
   for (int p = begin + warp; p < end; p += warps) {
     const u64 page = (static_cast<u64>(table[p]) * kv_heads + kv_head) * (D * 16);
-    float score[2][4] = {};
+    // All loads of the page are under way before the first is needed.
+    u32 words[2][D / 8];
+    uint2 value[tiles];
     for (int t = 0; t < 2; ++t) {
       const bf16* key = keys + page + (key_of_line + 2 * t) * D + quad * (D / 4);
-      u32 words[D / 8];
       for (int k = 0; k < D / 32; ++k) {
         const uint4 four = *reinterpret_cast<const uint4*>(key + 8 * k);
-        words[4 * k] = four.x, words[4 * k + 1] = four.y, words[4 * k + 2] = four.z, words[4 * k + 3] = four.w;
+        words[t][4 * k] = four.x, words[t][4 * k + 1] = four.y;
+        words[t][4 * k + 2] = four.z, words[t][4 * k + 3] = four.w;
       }
-      for (int s = 0; s < steps; ++s) matrix_step(score[t], query[s], words[2 * s], words[2 * s + 1]);
     }
+    for (int t = 0; t < tiles; ++t)
+      value[t] = *reinterpret_cast<const uint2*>(values + page + (8 * t + line) * 16 + 4 * quad);
+    bring(p + 2 * warps);
+    float score[2][4] = {};
+    for (int t = 0; t < 2; ++t)
+      for (int s = 0; s < steps; ++s) matrix_step(score[t], query[s], words[t][2 * s], words[t][2 * s + 1]);
     float largest[2] = {peak[0], peak[1]};
     for (int t = 0; t < 2; ++t)
       for (int k = 0; k < 4; ++k) {
@@ -140,9 +150,8 @@ __device__ void paged_attention(const bf16* qkv, Rotation rotation, bf16* keys, 
       chance[2 * t + 1] = pair_of(e[2], e[3]);
     }
     for (int t = 0; t < tiles; ++t) {
-      const uint2 value = *reinterpret_cast<const uint2*>(values + page + (8 * t + line) * 16 + 4 * quad);
       sums[t][0] *= fade[0], sums[t][1] *= fade[0], sums[t][2] *= fade[1], sums[t][3] *= fade[1];
-      matrix_step(sums[t], chance, value.x, value.y);
+      matrix_step(sums[t], chance, value[t].x, value[t].y);
     }
   }
 
