@@ -216,6 +216,25 @@ TEST_P(Kernels, LowRankRowsOfSeveralAdapters) {
   expect_close(y, wanted, "low rank");
 }
 
+TEST(LowRankAdd, EqualsTheProductBothWays) {
+  for (const int steps : {1, 2, 3, 4}) {
+    for (const bool transposed : {true, false}) {
+      const int rows = 45, columns = 160, inner = 16 * steps, wide = 200;  // y: columns 8 to 168 of wider rows
+      const Tensor x = random({rows, inner}, at::kBFloat16);
+      const Tensor weights =
+          transposed ? random({columns, inner}, at::kBFloat16, 0.2) : random({inner, columns}, at::kBFloat16, 0.2);
+      Tensor y = random({rows, wide}, at::kBFloat16), wanted = y.clone();
+      EmulatedLauncher launcher;
+      launcher.launch("low_rank_add_" + std::to_string(steps), {{2, 2, 1}, 128, 0},
+                      {y.narrow(1, 8, columns), wide, x, inner, weights, transposed ? inner : 1,
+                       transposed ? 1 : columns, rows, columns, 0.5f, 32});
+      Tensor part = wanted.narrow(1, 8, columns);
+      twin().low_rank_add(part, x, weights, transposed, 0.5);
+      expect_close(y, wanted, "low rank");
+    }
+  }
+}
+
 TEST_P(Kernels, PlainPagedAttention) {
   const HeadShape shape = small_heads();
   const int rows = 3;

@@ -74,6 +74,9 @@ class Operations {
   void product(at::Tensor& out, const at::Tensor& a, bool transpose_a, const at::Tensor& b, bool transpose_b,
                double beta = 0, double alpha = 1) const;
 
+  // y += scale * x op(weights) where x has few columns: in bf16 a kernel of our own, if sizes allow it.
+  void low_rank_add(at::Tensor& y, const at::Tensor& x, const at::Tensor& weights, bool transposed, double scale) const;
+
   void embed(const at::Tensor& ids, const at::Tensor& table, at::Tensor& out) const;
   void embed_backward(const TokenRows& rows, const at::Tensor& dx, at::Tensor& dtable) const;
   // out = x + update (none: out is not touched), y = norm of that.

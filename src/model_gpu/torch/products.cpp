@@ -1,5 +1,7 @@
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "model_gpu/torch/operations.h"
 #include "model_gpu/torch/tensor_address.h"
@@ -11,6 +13,15 @@ using at::Tensor;
 
 cudaDataType_t cublas_type(const Tensor& tensor) {
   return tensor.scalar_type() == at::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+// KW_LOW_RANK=cublas: the general product.
+bool adds_low_rank_itself() {
+  static const bool wanted = [] {
+    const char* given = std::getenv("KW_LOW_RANK");
+    return given == nullptr || std::string_view(given) != "cublas";
+  }();
+  return wanted;
 }
 
 }  // namespace
@@ -42,6 +53,23 @@ void Operations::product(Tensor& out, const Tensor& a, bool transpose_a, const T
                              std::to_string(k) + ", " + std::to_string(n) +
                              ") failed: " + cublasGetStatusString(status));
   }
+}
+
+void Operations::low_rank_add(Tensor& y, const Tensor& x, const Tensor& weights, bool transposed, double scale) const {
+  const std::int64_t rows = y.size(0), columns = y.size(1), inner = x.size(1);
+  const bool aligned = (y.stride(0) | x.stride(0) | y.storage_offset() | x.storage_offset()) % 8 == 0;
+  if (!has_kernels() || y.scalar_type() != at::kBFloat16 || inner % 16 != 0 || inner > 64 || columns % 32 != 0 ||
+      !aligned || !adds_low_rank_itself()) {
+    product(y, x, false, weights, transposed, 1, scale);
+    return;
+  }
+  constexpr std::int64_t height = 256;
+  const int by_column = as_int(transposed ? weights.stride(0) : weights.stride(1));
+  const int by_k = as_int(transposed ? weights.stride(1) : weights.stride(0));
+  kernels_->launch("low_rank_add_" + std::to_string(inner / 16),
+                   {{(columns + 127) / 128, (rows + height - 1) / height, 1}, 128, 0},
+                   {y, as_int(y.stride(0)), x, as_int(x.stride(0)), weights, by_column, by_k, as_int(rows),
+                    as_int(columns), static_cast<float>(scale), as_int(height)});
 }
 
 void Operations::single_row(const Tensor& x, const Tensor& weight, const SingleRow& extras, Tensor& y) const {
