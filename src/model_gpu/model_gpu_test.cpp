@@ -133,8 +133,9 @@ GpuOptions on_cpu() {
 
 TEST(ModelGpuTrainer, OnCpuTensorsEqualsTheCpuTrainer) { compare_with_cpu(on_cpu(), 1e-4, 2e-5); }
 
-// What rounding to 8 bits does to these models.
-constexpr double bf16_scores = 0.15, bf16_gradients = 0.05;
+// What rounding to 8 bits does to these models is a fifth of this at most, on CPU tensors. (With weights
+// four times as large it would be 0.8 and 0.2.)
+constexpr double bf16_scores = 0.05, bf16_gradients = 0.05;
 
 TEST(ModelGpuTrainer, OnCpuTensorsInBf16IsNearTheCpuTrainer) {
   GpuOptions options = on_cpu();

@@ -87,13 +87,20 @@ void Operations::rms_norm_backward(const Tensor& dy, const Tensor& x, const Tens
 void Operations::rotate_qkv(Tensor& qkv, const Tensor& bias, const Tensor& positions, const Tensor& cosine,
                             const Tensor& sine, const HeadShape& shape, bool back) const {
   if (!has_kernels()) {
-    if (bias.defined()) qkv.add_(bias);
     const std::int64_t rotated = shape.heads + shape.kv_heads, half = shape.head_dim / 2;
-    Tensor part = qkv.narrow(1, 0, rotated * shape.head_dim).view({qkv.size(0), rotated, shape.head_dim});
+    const Tensor wide = bias.defined() ? qkv.to(at::kFloat) + bias : qkv.to(at::kFloat);
+    const auto turned = [&](const Tensor& of) {
+      return of.narrow(1, 0, rotated * shape.head_dim).view({qkv.size(0), rotated, shape.head_dim});
+    };
+    const Tensor part = turned(wide);
     const Tensor c = cosine.index_select(0, positions).unsqueeze(1);
     const Tensor s = sine.index_select(0, positions).unsqueeze(1) * (back ? -1 : 1);
-    const Tensor low = part.narrow(2, 0, half).to(at::kFloat), high = part.narrow(2, half, half).to(at::kFloat);
-    part.copy_(at::cat({low * c - high * s, high * c + low * s}, 2));
+    const Tensor low = part.narrow(2, 0, half), high = part.narrow(2, half, half);
+    turned(qkv).copy_(at::cat({low * c - high * s, high * c + low * s}, 2));
+    if (bias.defined()) {
+      const std::int64_t begin = rotated * shape.head_dim;
+      qkv.narrow(1, begin, shape.key()).copy_(wide.narrow(1, begin, shape.key()));
+    }
     return;
   }
   const int threads = threads_for(qkv, (shape.query() + shape.key()) / 2);
