@@ -23,8 +23,8 @@ Parts parts_of(const Tensor& qkv, const HeadShape& shape) {
 
 bool has_flash(const Tensor& qkv) { return qkv.is_cuda() && qkv.scalar_type() == at::kBFloat16; }
 
-// KW_ATTENTION: "flash" or "cudnn" (for sequences of one length; others stay with flash). With "-fast" behind it the
-// gradient may add up in any order, so that two runs differ in their last bits.
+// KW_ATTENTION: "flash" or "cudnn" (for sequences of one length, a multiple of 64; others stay with flash). With
+// "-fast" behind it the gradient may add up in any order, so that two runs differ in their last bits.
 struct AttentionChoice {
   bool cudnn = false, any_order = false;
 };
@@ -41,11 +41,12 @@ const AttentionChoice& attention_choice() {
   return choice;
 }
 
-constexpr std::int64_t cudnn_least_length = 64;
+// cuDNN makes a plan for each new shape, which takes it a while: only lengths that come back.
+constexpr std::int64_t cudnn_length_step = 64;
 
 bool takes_cudnn(const SequenceStarts& starts, const HeadShape& shape) {
   if (!attention_choice().cudnn || shape.head_dim % 8 != 0 || shape.head_dim > 128) return false;
-  if (starts.longest < cudnn_least_length) return false;
+  if (starts.longest % cudnn_length_step != 0) return false;
   return static_cast<std::int64_t>(starts.host.size() - 1) * starts.longest == starts.host.back() - starts.host.front();
 }
 
