@@ -150,9 +150,14 @@ void check(ThreadTeam& team, const Arguments& arguments) {
   const std::string name = arguments.models_or({"small-30m"}).front();
   std::printf("\n## Right: %s\n| what | mean difference | largest |\n| --- | --- | --- |\n", name.c_str());
   const Parameters parameters = random_model(team, name);
-  const PackedBatch batch = random_batch(parameters.description, 4, 96, -1);
+  const PackedBatch batch = random_batch(parameters.description, 4, 128, -1);
+  const auto gradient_norm = [&](Trainer& trainer) {
+    require(trainer.backward(mean_loss(require(trainer.forward(batch)))));
+    return require(trainer.step(1e-4)).gradient_norm;
+  };
   auto cpu = require(make_cpu_trainer(team, parameters, {}, {}, {}));
   const auto wanted = require(cpu->score(batch));
+  const double wanted_norm = gradient_norm(*cpu);
   for (const bool exact : {true, false}) {
     GpuOptions options;
     options.precision = exact ? GpuPrecision::float32 : GpuPrecision::bf16;
@@ -183,6 +188,9 @@ void check(ThreadTeam& team, const Arguments& arguments) {
                  : (graphs ? "sampled against scored, bf16, graphs" : "sampled against scored, bf16"),
            difference(sampled, scored));
     }
+    const double off = std::abs(gradient_norm(*gpu) / wanted_norm - 1);
+    line(exact ? "the gradient's norm, float32 against the CPU's, relative" : "the gradient's norm, bf16, relative",
+         {off, off});
   }
 }
 

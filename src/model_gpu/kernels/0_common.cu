@@ -71,7 +71,8 @@ __device__ inline float warp_sum(float value) {
 }
 
 // Where a kernel was launched to start before the one ahead of it has ended (see KernelModule), it may touch what that
-// one reads or writes only after this; the next one may start as soon as every block is here. Elsewhere it does nothing.
+// one reads or writes only after this; the next one may start as soon as every block is here. Elsewhere this does
+// nothing.
 __device__ inline void after_previous() {
   asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");

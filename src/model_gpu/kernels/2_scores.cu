@@ -1,4 +1,5 @@
-// From logits (float, or bf16 where asked for; one row of `width`, of which `usable` count) to scores, their gradient, and samples.
+// From logits (float, or bf16 where asked for; one row of `width`, of which `usable` count) to scores, their gradient,
+// and samples.
 
 // Of a set of logits z: the largest, sum of exp(z - largest), sum of exp(z - largest) * z.
 struct Mass {

@@ -1,8 +1,8 @@
 // Products for one row: weights (out, in) stream past once. And low-rank additions for a few rows.
 
 // y (out) = weight x, where x is first normed if `norm` is not null. A warp does two outputs at a time: neighbours, or
-// with `pairs` gate i and up i (weight (2 out, in)), whose silu(gate) * up is then the result. With `shared` all warps of
-// a block (four at most) do the same outputs, each a part of the row. y = sum + bias + residual, where those are not
+// with `pairs` gate i and up i (weight (2 out, in)), whose silu(gate) * up is then the result. With `shared` all warps
+// of a block (four at most) do the same outputs, each a part of the row. y = sum + bias + residual, where those are not
 // null; residual may be y. Dynamic shared memory: `in` elements of T.
 template <class T, class Y>
 __device__ void single_row(const T* x, const T* norm, float epsilon, const T* weight, const T* bias, const T* residual,

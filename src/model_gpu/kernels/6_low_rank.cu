@@ -1,10 +1,10 @@
 // Low-rank additions to many rows of one adapter: y is read and written once, which is all the time it takes.
 
-// y (rows, columns) += scale * x w, with x (rows, 16 steps) and w[k, column] = weights[column * by_column + k * by_k]. A
-// warp does 32 columns of `height` rows, 16 rows at a time: four tiles of the matrix instruction, whose columns are dealt
-// out so that a thread has eight neighbours. Its inner index is dealt out likewise: a thread has four neighbours of a
-// step. Columns are a multiple of 32; rows of y and x begin at multiples of 16 bytes. grid: (columns / 128 rounded up,
-// rows / height rounded up), 128 threads
+// y (rows, columns) += scale * x w, with x (rows, 16 steps) and w[k, column] = weights[column * by_column + k * by_k].
+// A warp does 32 columns of `height` rows, 16 rows at a time: four tiles of the matrix instruction, whose columns are
+// dealt out so that a thread has eight neighbours. Its inner index is dealt out likewise: a thread has four neighbours
+// of a step. Columns are a multiple of 32; rows of y and x begin at multiples of 16 bytes. grid: (columns / 128 rounded
+// up, rows / height rounded up), 128 threads
 template <int steps>
 __device__ void low_rank_add(bf16* y, int y_stride, const bf16* x, int x_stride, const bf16* weights, int by_column,
                              int by_k, int rows, int columns, float scale, int height) {
