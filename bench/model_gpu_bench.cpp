@@ -1,11 +1,13 @@
 // Trainer and decoder on a GPU: right, and how fast. Random weights; sizes of real models.
 //   model_gpu_bench [correct] [decode] [prefill] [train] [--models a,b] [--batches 1,64,256] [--profile] [--recompute]
-//     [--sequences 8] [--length 2048] [--cpu: the same code on CPU tensors, to try the program; give a tiny model]
+//     [--sequences 8] [--length 2048] [--attention flash|cudnn|flash-fast|cudnn-fast]
+//     [--cpu: the same code on CPU tensors, to try the program; give a tiny model]
 // Shares are of an H200: 4.8 TB/s, and 790 TFLOP/s that large bf16 products reach on it.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -148,9 +150,14 @@ void check(ThreadTeam& team, const Arguments& arguments) {
   const std::string name = arguments.models_or({"small-30m"}).front();
   std::printf("\n## Right: %s\n| what | mean difference | largest |\n| --- | --- | --- |\n", name.c_str());
   const Parameters parameters = random_model(team, name);
-  const PackedBatch batch = random_batch(parameters.description, 4, 96, -1);
+  const PackedBatch batch = random_batch(parameters.description, 4, 128, -1);
+  const auto gradient_norm = [&](Trainer& trainer) {
+    require(trainer.backward(mean_loss(require(trainer.forward(batch)))));
+    return require(trainer.step(1e-4)).gradient_norm;
+  };
   auto cpu = require(make_cpu_trainer(team, parameters, {}, {}, {}));
   const auto wanted = require(cpu->score(batch));
+  const double wanted_norm = gradient_norm(*cpu);
   for (const bool exact : {true, false}) {
     GpuOptions options;
     options.precision = exact ? GpuPrecision::float32 : GpuPrecision::bf16;
@@ -181,6 +188,9 @@ void check(ThreadTeam& team, const Arguments& arguments) {
                  : (graphs ? "sampled against scored, bf16, graphs" : "sampled against scored, bf16"),
            difference(sampled, scored));
     }
+    const double off = std::abs(gradient_norm(*gpu) / wanted_norm - 1);
+    line(exact ? "the gradient's norm, float32 against the CPU's, relative" : "the gradient's norm, bf16, relative",
+         {off, off});
   }
 }
 
@@ -324,6 +334,8 @@ int main(int count, char** values) {
       arguments.sequences = std::stoll(values[++i]);
     } else if (argument == "--length" && i + 1 < count) {
       arguments.length = std::stoll(values[++i]);
+    } else if (argument == "--attention" && i + 1 < count) {
+      ::setenv("KW_ATTENTION", values[++i], 1);
     } else if (argument == "--recompute") {
       arguments.recompute = true;
     } else if (argument == "--models" && i + 1 < count) {

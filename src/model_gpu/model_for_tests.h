@@ -52,11 +52,13 @@ inline std::vector<Adapter> random_adapters(const ModelDescription& model, float
   return adapters;
 }
 
-inline PackedBatch random_batch(const ModelDescription& model, bool with_adapters) {
+// Four sequences.
+inline PackedBatch random_batch(const ModelDescription& model, bool with_adapters,
+                                const std::vector<int>& lengths = {17, 1, 40, 9}) {
   Random random(3);
   PackedBatch batch;
   batch.starts = {0};
-  for (const int length : {17, 1, 40, 9}) {
+  for (const int length : lengths) {
     for (int i = 0; i < length; ++i) {
       batch.tokens.push_back(static_cast<std::int32_t>(random.integer(0, model.vocabulary - 20)));
       batch.scored.push_back(i > 0 && random.uniform() < 0.7);

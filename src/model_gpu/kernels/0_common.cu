@@ -70,6 +70,23 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
+// Where a kernel was launched to start before the one ahead of it has ended (see KernelModule), it may touch what that
+// one reads or writes only after this; the next one may start as soon as every block is here. Elsewhere this does
+// nothing.
+__device__ inline void after_previous() {
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+// A load that stays where it is written.
+__device__ inline uint4 load_now(const void* from) {
+  uint4 raw;
+  asm volatile("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(raw.x), "=r"(raw.y), "=r"(raw.z), "=r"(raw.w)
+               : "l"(from));
+  return raw;
+}
+
 // The sum over a block of whole warps, for every thread; `scratch` has 32 floats.
 __device__ inline float block_sum(float value, float* scratch) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;

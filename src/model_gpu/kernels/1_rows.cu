@@ -2,6 +2,7 @@
 
 template <class T>
 __device__ void embed(const int* ids, const T* table, T* out, int width) {
+  after_previous();
   const u64 row = blockIdx.x;
   const u64 from = static_cast<u64>(ids[row]) * width;
   for (int i = threadIdx.x; i < width; i += blockDim.x) out[row * width + i] = table[from + i];
@@ -36,6 +37,28 @@ __device__ void rms_norm(const T* x, const T* update, T* out, const T* weight, T
   __shared__ float scratch[32];
   constexpr int size = Pack<T>::size;
   const u64 base = static_cast<u64>(blockIdx.x) * width;
+  after_previous();
+  if (width <= static_cast<int>(blockDim.x) * size) {  // one pack for each thread, kept
+    const int i = threadIdx.x * size;
+    const bool mine = i < width;
+    float values[size] = {}, more[size], weights[size], squares = 0;
+    if (mine) {
+      Pack<T>::load(x + base + i, values);
+      if (update != nullptr) Pack<T>::load(update + base + i, more);
+      Pack<T>::load(weight + i, weights);
+      if (update != nullptr) {
+        for (int k = 0; k < size; ++k) values[k] = to_float(from_float<T>(values[k] + more[k]));
+        Pack<T>::store(out + base + i, values);
+      }
+    }
+    for (int k = 0; k < size; ++k) squares += values[k] * values[k];
+    const float inverse = rsqrtf(block_sum(squares, scratch) / width + epsilon);
+    if (threadIdx.x == 0 && inverse_rms != nullptr) inverse_rms[blockIdx.x] = inverse;
+    if (!mine) return;
+    for (int k = 0; k < size; ++k) values[k] = to_float(from_float<T>(values[k] * inverse)) * weights[k];
+    Pack<T>::store(y + base + i, values);
+    return;
+  }
   float squares = 0;
   for (int i = threadIdx.x * size; i < width; i += blockDim.x * size) {
     float values[size];
@@ -73,6 +96,34 @@ __device__ void rms_norm_backward(const T* dy, const T* x, const T* weight, cons
   __shared__ float scratch[32];
   extern __shared__ float dweight[];  // (width); a thread touches its own columns only
   constexpr int size = Pack<T>::size;
+  if (width <= static_cast<int>(blockDim.x) * size) {  // one pack for each thread: everything stays in registers
+    const int i = threadIdx.x * size;
+    const bool mine = i < width;
+    float weights[size] = {}, shares[size] = {};
+    if (mine) Pack<T>::load(weight + i, weights);
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+      const u64 at = static_cast<u64>(row) * width + i;
+      const float inverse = inverse_rms[row];
+      float gradient[size] = {}, values[size] = {}, sums[size], dot = 0;
+      if (mine) {
+        Pack<T>::load(dy + at, gradient);
+        Pack<T>::load(x + at, values);
+        Pack<T>::load(dx + at, sums);
+      }
+      for (int k = 0; k < size; ++k) {
+        shares[k] += gradient[k] * values[k] * inverse;
+        gradient[k] *= weights[k];
+        dot += gradient[k] * values[k];
+      }
+      const float common = block_sum(dot, scratch) * inverse * inverse * inverse / width;
+      if (!mine) continue;
+      for (int k = 0; k < size; ++k) sums[k] += gradient[k] * inverse - values[k] * common;
+      Pack<T>::store(dx + at, sums);
+    }
+    if (partial == nullptr || !mine) return;
+    for (int k = 0; k < size; ++k) partial[static_cast<u64>(blockIdx.x) * width + i + k] = shares[k];
+    return;
+  }
   for (int i = threadIdx.x * size; i < width; i += blockDim.x * size)
     for (int k = 0; k < size; ++k) dweight[i + k] = 0;
   for (int row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -118,6 +169,42 @@ __device__ void rotate_qkv(T* qkv, const T* bias, const int* positions, const fl
   const int half = head_dim / 2, rotated = (heads + kv_heads) * half, all = (heads + 2 * kv_heads) * head_dim;
   T* row = qkv + static_cast<u64>(blockIdx.x) * all;
   const u64 table = static_cast<u64>(positions[blockIdx.x]) * half;
+  constexpr int size = Pack<T>::size;
+  if (half % size == 0) {
+    for (int i = threadIdx.x * size; i < rotated; i += blockDim.x * size) {
+      const int pair = i % half, low = i / half * head_dim + pair, high = low + half;
+      float a[size], b[size], more[size];
+      Pack<T>::load(row + low, a);
+      Pack<T>::load(row + high, b);
+      if (bias != nullptr) {
+        Pack<T>::load(bias + low, more);
+        for (int k = 0; k < size; ++k) a[k] += more[k];
+        Pack<T>::load(bias + high, more);
+        for (int k = 0; k < size; ++k) b[k] += more[k];
+      }
+      for (int p = 0; p < size; p += 4) {
+        float c[4], s[4];
+        Pack<float>::load(cosine + table + pair + p, c);
+        Pack<float>::load(sine + table + pair + p, s);
+        for (int k = 0; k < 4; ++k) {
+          const float turned = a[p + k] * c[k] - b[p + k] * direction * s[k];
+          b[p + k] = b[p + k] * c[k] + a[p + k] * direction * s[k];
+          a[p + k] = turned;
+        }
+      }
+      Pack<T>::store(row + low, a);
+      Pack<T>::store(row + high, b);
+    }
+    if (bias == nullptr) return;
+    for (int i = 2 * rotated + threadIdx.x * size; i < all; i += blockDim.x * size) {
+      float values[size], more[size];
+      Pack<T>::load(row + i, values);
+      Pack<T>::load(bias + i, more);
+      for (int k = 0; k < size; ++k) values[k] += more[k];
+      Pack<T>::store(row + i, values);
+    }
+    return;
+  }
   for (int i = threadIdx.x; i < rotated; i += blockDim.x) {
     const int pair = i % half, low = i / half * head_dim + pair, high = low + half;
     float a = to_float(row[low]), b = to_float(row[high]);
@@ -143,6 +230,7 @@ FOR_BOTH_TYPES(rotate_qkv,
 template <class T>
 __device__ void rotate_into_cache(T* qkv, const T* bias, const int* positions, const int* slots, const float* cosine,
                                   const float* sine, T* keys, T* values, int heads, int kv_heads, int head_dim) {
+  after_previous();
   const int slot = slots[blockIdx.x];
   if (slot < 0) return;
   const int half = head_dim / 2, rotated = (heads + kv_heads) * half, all = (heads + 2 * kv_heads) * head_dim;
@@ -187,6 +275,7 @@ __device__ inline float sigmoid(float x) { return 1 / (1 + __expf(-x)); }
 template <class T>
 __device__ void swiglu(const T* gate_up, T* y, int width) {
   constexpr int size = Pack<T>::size;
+  after_previous();
   const int i = (blockIdx.y * blockDim.x + threadIdx.x) * size;
   if (i >= width) return;
   const T* row = gate_up + static_cast<u64>(blockIdx.x) * 2 * width;

@@ -1,4 +1,5 @@
-// From logits (float, one row of `width`, of which `usable` count) to scores, their gradient, and samples.
+// From logits (float, or bf16 where asked for; one row of `width`, of which `usable` count) to scores, their gradient,
+// and samples.
 
 // Of a set of logits z: the largest, sum of exp(z - largest), sum of exp(z - largest) * z.
 struct Mass {
@@ -33,12 +34,46 @@ __device__ inline void take(Mass& mass, float z) {
   mass.weighted += e * z;
 }
 
-extern "C" __global__ void score_tokens(const float* logits, const int* tokens, float* log_prob, float* entropy,
-                                        float* log_sum, int width, int usable, float inverse_temperature) {
+template <int size>
+__device__ inline void take(Mass& mass, const float (&z)[size]) {
+  float largest = z[0];
+  for (int k = 1; k < size; ++k) largest = fmaxf(largest, z[k]);
+  if (largest > mass.largest) {
+    const float factor = __expf(mass.largest - largest);
+    mass.sum *= factor;
+    mass.weighted *= factor;
+    mass.largest = largest;
+  }
+  for (int k = 0; k < size; ++k) {
+    const float e = __expf(z[k] - mass.largest);
+    mass.sum += e;
+    mass.weighted += e * z[k];
+  }
+}
+
+template <class L>
+__device__ void score_tokens(const L* logits, const int* tokens, float* log_prob, float* entropy, float* log_sum,
+                             int width, int usable, float inverse_temperature) {
   __shared__ Mass parts[32];
-  const float* row = logits + static_cast<u64>(blockIdx.x) * width;
+  constexpr int size = Pack<L>::size, ahead = 4;  // loads of 16 bytes that are under way together
+  const L* row = logits + static_cast<u64>(blockIdx.x) * width;
   Mass mass = {-INFINITY_F, 0, 0};
-  for (int i = threadIdx.x; i < usable; i += blockDim.x) take(mass, row[i] * inverse_temperature);
+  const int whole = width % size == 0 ? usable / size : 0, step = blockDim.x;
+  for (int first = threadIdx.x; first < whole; first += ahead * step) {
+    uint4 raw[ahead];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u)
+      if (first + u * step < whole) raw[u] = *reinterpret_cast<const uint4*>(row + (first + u * step) * size);
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      if (first + u * step >= whole) break;
+      float z[size];
+      Pack<L>::unpack(raw[u], z);
+      for (int k = 0; k < size; ++k) z[k] *= inverse_temperature;
+      take<size>(mass, z);
+    }
+  }
+  for (int i = whole * size + threadIdx.x; i < usable; i += step) take(mass, to_float(row[i]) * inverse_temperature);
   mass = warp_join(mass);
   if ((threadIdx.x & 31) == 0) parts[threadIdx.x >> 5] = mass;
   __syncthreads();
@@ -46,25 +81,73 @@ extern "C" __global__ void score_tokens(const float* logits, const int* tokens, 
   for (int i = 1; i < static_cast<int>(blockDim.x >> 5); ++i) mass = join(mass, parts[i]);
   const float log_total = mass.largest + logf(mass.sum);
   log_sum[blockIdx.x] = log_total;
-  log_prob[blockIdx.x] = row[tokens[blockIdx.x]] * inverse_temperature - log_total;
+  log_prob[blockIdx.x] = to_float(row[tokens[blockIdx.x]]) * inverse_temperature - log_total;
   entropy[blockIdx.x] = log_total - mass.weighted / mass.sum;
 }
+FOR_BOTH_TYPES(score_tokens,
+               (const bf16* logits, const int* tokens, float* log_prob, float* entropy, float* log_sum, int width,
+                int usable, float inverse_temperature),
+               (const float* logits, const int* tokens, float* log_prob, float* entropy, float* log_sum, int width,
+                int usable, float inverse_temperature),
+               (logits, tokens, log_prob, entropy, log_sum, width, usable, inverse_temperature))
 
-// d loss / d logit = T^-1 (d_log_prob (1[token] - p) - d_entropy p (log p + entropy)). grid: (parts of a row, rows)
+// Eight neighbours, from memory to float and back; `whole`: in loads of 16 bytes.
+template <class T>
+__device__ inline void load_eight(const T* from, bool whole, int count, float (&values)[8]) {
+  if (!whole) {
+    for (int k = 0; k < 8; ++k) values[k] = k < count ? to_float(from[k]) : 0;
+    return;
+  }
+  constexpr int size = Pack<T>::size;
+  for (int p = 0; p < 8 / size; ++p) {
+    float pack[size];
+    Pack<T>::load(from + p * size, pack);
+    for (int k = 0; k < size; ++k) values[p * size + k] = pack[k];
+  }
+}
+template <class T>
+__device__ inline void store_eight(T* to, bool whole, int count, const float (&values)[8]) {
+  if (!whole) {
+    for (int k = 0; k < count; ++k) to[k] = from_float<T>(values[k]);
+    return;
+  }
+  constexpr int size = Pack<T>::size;
+  for (int p = 0; p < 8 / size; ++p) {
+    float pack[size];
+    for (int k = 0; k < size; ++k) pack[k] = values[p * size + k];
+    Pack<T>::store(to + p * size, pack);
+  }
+}
+
+// d loss / d logit = T^-1 (d_log_prob (1[token] - p) - d_entropy p (log p + entropy)). A thread does eight; out may be
+// the logits. grid: (parts of a row, rows)
+template <class T, class L>
+__device__ void score_gradient_of(const L* logits, const int* tokens, const float* log_sum, const float* entropy,
+                                  const float* d_log_prob, const float* d_entropy, T* out, int width, int usable,
+                                  float inverse_temperature) {
+  const int i = (blockIdx.x * blockDim.x + threadIdx.x) * 8;
+  if (i >= width) return;
+  const u64 row = blockIdx.y, at = row * width + i;
+  const bool whole = width % 8 == 0;
+  const int count = min(8, width - i);
+  const int token = tokens[row];
+  const float log_total = log_sum[row], d = d_log_prob[row];
+  const float de = d_entropy != nullptr ? d_entropy[row] : 0, mean = d_entropy != nullptr ? entropy[row] : 0;
+  float values[8];
+  load_eight(logits + at, whole, count, values);
+  for (int k = 0; k < 8; ++k) {
+    const float log_p = values[k] * inverse_temperature - log_total, p = __expf(log_p);
+    const float gradient = (i + k == token ? d : 0) - d * p - de * p * (log_p + mean);
+    values[k] = i + k < usable ? gradient * inverse_temperature : 0;
+  }
+  store_eight(out + at, whole, count, values);
+}
 template <class T>
 __device__ void score_gradient(const float* logits, const int* tokens, const float* log_sum, const float* entropy,
                                const float* d_log_prob, const float* d_entropy, T* out, int width, int usable,
                                float inverse_temperature) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= width) return;
-  const u64 row = blockIdx.y, at = row * width + i;
-  float gradient = 0;
-  if (i < usable) {
-    const float log_p = logits[at] * inverse_temperature - log_sum[row], p = __expf(log_p), d = d_log_prob[row];
-    gradient = (i == tokens[row] ? d : 0) - d * p;
-    if (d_entropy != nullptr) gradient -= d_entropy[row] * p * (log_p + entropy[row]);
-  }
-  out[at] = from_float<T>(gradient * inverse_temperature);
+  score_gradient_of<T, float>(logits, tokens, log_sum, entropy, d_log_prob, d_entropy, out, width, usable,
+                              inverse_temperature);
 }
 FOR_BOTH_TYPES(score_gradient,
                (const float* logits, const int* tokens, const float* log_sum, const float* entropy,
@@ -74,6 +157,12 @@ FOR_BOTH_TYPES(score_gradient,
                 const float* d_log_prob, const float* d_entropy, float* out, int width, int usable,
                 float inverse_temperature),
                (logits, tokens, log_sum, entropy, d_log_prob, d_entropy, out, width, usable, inverse_temperature))
+extern "C" __global__ void score_gradient_narrow(const bf16* logits, const int* tokens, const float* log_sum,
+                                                 const float* entropy, const float* d_log_prob, const float* d_entropy,
+                                                 bf16* out, int width, int usable, float inverse_temperature) {
+  score_gradient_of<bf16, bf16>(logits, tokens, log_sum, entropy, d_log_prob, d_entropy, out, width, usable,
+                                inverse_temperature);
+}
 
 // How a row is sampled: the token with the largest logit / temperature + Gumbel noise. The noise of a token depends on
 // the key (made from seed and index by the host) and the token alone, so not on the batch.
@@ -124,6 +213,7 @@ __device__ inline Candidate warp_join(Candidate mine) {
 extern "C" __global__ void sample_parts(const float* logits, const SampleRule* rules, Candidate* candidates, int width,
                                         int usable) {
   __shared__ Candidate found[32];
+  after_previous();
   const float* row = logits + static_cast<u64>(blockIdx.y) * width;
   const SampleRule rule = rules[blockIdx.y];
   const int each = (usable + gridDim.x - 1) / gridDim.x;
@@ -149,6 +239,7 @@ extern "C" __global__ void sample_parts(const float* logits, const SampleRule* r
 
 // One warp for each row.
 extern "C" __global__ void sample_join(const Candidate* candidates, int parts, int* tokens, float* log_probs) {
+  after_previous();
   Candidate mine = {-INFINITY_F, 0, -INFINITY_F, 0, 0x7fffffff};
   for (int i = threadIdx.x; i < parts; i += 32)
     mine = join(mine, candidates[static_cast<u64>(blockIdx.x) * parts + i]);

@@ -1,15 +1,42 @@
 // Products for one row: weights (out, in) stream past once. And low-rank additions for a few rows.
 
 // y (out) = weight x, where x is first normed if `norm` is not null. A warp does two outputs at a time: neighbours, or
-// with `pairs` gate i and up i (weight (2 out, in)), whose silu(gate) * up is then the result. y = sum + bias + residual,
-// where those are not null; residual may be y. Dynamic shared memory: `in` elements of T.
+// with `pairs` gate i and up i (weight (2 out, in)), whose silu(gate) * up is then the result. With `shared` all warps
+// of a block (four at most) do the same outputs, each a part of the row. y = sum + bias + residual, where those are not
+// null; residual may be y. Dynamic shared memory: `in` elements of T.
 template <class T, class Y>
 __device__ void single_row(const T* x, const T* norm, float epsilon, const T* weight, const T* bias, const T* residual,
-                           Y* y, int in, int out, int pairs) {
+                           Y* y, int in, int out, int pairs, int shared) {
   extern __shared__ uint4 shared_row[];
   __shared__ float scratch[32];
+  __shared__ float2 partial[4];
   T* row = reinterpret_cast<T*>(shared_row);
   constexpr int size = Pack<T>::size;
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  const int count = pairs ? out : (out + 1) / 2;
+  // Eight loads of 16 bytes are under way at a time: bandwidth is bytes in flight over latency.
+  constexpr int ahead = 4, stride = 32 * size;
+  uint4 left[ahead], right[ahead];
+  const auto fetch = [&](int w, int start) {
+    const int first = pairs ? w : 2 * w, second = pairs ? w + out : min(2 * w + 1, out - 1);
+    const T* a = weight + static_cast<u64>(first) * in;
+    const T* b = weight + static_cast<u64>(second) * in;
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      const int i = start + u * stride;
+      left[u] = right[u] = make_uint4(0, 0, 0, 0);
+      if (i < in) {
+        left[u] = load_now(a + i);
+        right[u] = load_now(b + i);
+      }
+    }
+  };
+  const int begin = (shared ? warp * ahead * stride : 0) + lane * size, step = (shared ? warps : 1) * ahead * stride;
+  const int first_work = shared ? blockIdx.x : blockIdx.x * warps + warp;
+  // Weights are nobody's result: the first are under way before x is there.
+  if (first_work < count) fetch(first_work, begin);
+  after_previous();
+
   float inverse = 1;
   if (norm != nullptr) {
     float squares = 0;
@@ -32,26 +59,12 @@ __device__ void single_row(const T* x, const T* norm, float epsilon, const T* we
   }
   __syncthreads();
 
-  const int lane = threadIdx.x & 31, warps = blockDim.x >> 5;
-  const int count = pairs ? out : (out + 1) / 2;
-  for (int w = blockIdx.x * warps + (threadIdx.x >> 5); w < count; w += gridDim.x * warps) {
-    const int first = pairs ? w : 2 * w, second = pairs ? w + out : min(2 * w + 1, out - 1);
-    const T* a = weight + static_cast<u64>(first) * in;
-    const T* b = weight + static_cast<u64>(second) * in;
+  bool fetched = true;
+  for (int w = first_work; w < count; w += shared ? gridDim.x : gridDim.x * warps) {
     float sum_a = 0, sum_b = 0;
-    // Eight loads of 16 bytes are under way at a time: bandwidth is bytes in flight over latency.
-    constexpr int ahead = 4, stride = 32 * size;
-    for (int start = lane * size; start < in; start += ahead * stride) {
-      uint4 left[ahead], right[ahead];
-#pragma unroll
-      for (int u = 0; u < ahead; ++u) {
-        const int i = start + u * stride;
-        left[u] = right[u] = make_uint4(0, 0, 0, 0);
-        if (i < in) {
-          left[u] = __ldg(reinterpret_cast<const uint4*>(a + i));
-          right[u] = __ldg(reinterpret_cast<const uint4*>(b + i));
-        }
-      }
+    for (int start = begin; start < in; start += step) {
+      if (!fetched) fetch(w, start);
+      fetched = false;
 #pragma unroll
       for (int u = 0; u < ahead; ++u) {
         const int i = start + u * stride;
@@ -63,8 +76,16 @@ __device__ void single_row(const T* x, const T* norm, float epsilon, const T* we
         for (int k = 0; k < size; ++k) sum_a += one[k] * values[k], sum_b += other[k] * values[k];
       }
     }
+    fetched = false;  // a lane beyond the row's end has used nothing of it
     sum_a = warp_sum(sum_a);
     sum_b = warp_sum(sum_b);
+    if (shared) {
+      __syncthreads();
+      if (lane == 0) partial[warp] = make_float2(sum_a, sum_b);
+      __syncthreads();
+      if (threadIdx.x != 0) continue;
+      for (int i = 1; i < warps; ++i) sum_a += partial[i].x, sum_b += partial[i].y;
+    }
     if (lane != 0) continue;
     if (pairs) {
       // Rounded as if they had been stored between the product and silu.
@@ -82,14 +103,14 @@ __device__ void single_row(const T* x, const T* norm, float epsilon, const T* we
 }
 FOR_BOTH_TYPES(single_row,
                (const bf16* x, const bf16* norm, float epsilon, const bf16* weight, const bf16* bias,
-                const bf16* residual, bf16* y, int in, int out, int pairs),
+                const bf16* residual, bf16* y, int in, int out, int pairs, int shared),
                (const float* x, const float* norm, float epsilon, const float* weight, const float* bias,
-                const float* residual, float* y, int in, int out, int pairs),
-               (x, norm, epsilon, weight, bias, residual, y, in, out, pairs))
+                const float* residual, float* y, int in, int out, int pairs, int shared),
+               (x, norm, epsilon, weight, bias, residual, y, in, out, pairs, shared))
 extern "C" __global__ void single_row_logits_bf16(const bf16* x, const bf16* norm, float epsilon, const bf16* weight,
                                                   const bf16* bias, const bf16* residual, float* y, int in, int out,
-                                                  int pairs) {
-  single_row<bf16, float>(x, norm, epsilon, weight, bias, residual, y, in, out, pairs);
+                                                  int pairs, int shared) {
+  single_row<bf16, float>(x, norm, epsilon, weight, bias, residual, y, in, out, pairs, shared);
 }
 
 // y[row] += scale * B (A x[row]) with the row's adapter; a[i], b[i] (addresses) and scales[i] are those of adapter i,
@@ -100,6 +121,7 @@ __device__ void low_rank_rows(const T* x, int x_stride, T* y, int y_stride, cons
                               const T* const* a, const T* const* b, const float* scales, const int* ranks, int in,
                               int out, int part) {
   extern __shared__ float inner[];
+  after_previous();
   const int row = blockIdx.y, adapter = adapter_of_row[row];
   if (adapter < 0 || a[adapter] == nullptr) return;
   const int rank = ranks[adapter], lane = threadIdx.x & 31;

@@ -129,8 +129,8 @@ std::vector<Tensor> add_adapters(const Operations& operations, const std::vector
     operations.product(inner[i], rows_of(x, runs[i]), false, weights.a, true);
     for (const auto& target : weights.targets) {
       Tensor part = rows_of(y, runs[i]).narrow(1, target.column, target.b.size(0));
-      operations.product(part, inner[i].narrow(1, target.first_rank, rank_of(target)), false, target.b, true, 1,
-                         static_cast<double>(adapter.scale));
+      operations.low_rank_add(part, inner[i].narrow(1, target.first_rank, rank_of(target)), target.b, true,
+                              static_cast<double>(adapter.scale));
     }
   }
   return inner;
@@ -151,7 +151,7 @@ std::vector<Tensor> adapters_input_gradient(const Operations& operations, const 
                          0, static_cast<double>(adapter.scale));
     }
     Tensor into = rows_of(dx, runs[i]);
-    operations.product(into, d_inner[i], false, weights.a, false, 1);
+    operations.low_rank_add(into, d_inner[i], weights.a, false, 1);
   }
   return d_inner;
 }

@@ -1,4 +1,7 @@
 #include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
 
 #include "model_gpu/torch/operations.h"
 
@@ -20,6 +23,38 @@ Parts parts_of(const Tensor& qkv, const HeadShape& shape) {
 
 bool has_flash(const Tensor& qkv) { return qkv.is_cuda() && qkv.scalar_type() == at::kBFloat16; }
 
+// KW_ATTENTION: "flash" or "cudnn" (for sequences of one length, a multiple of 64; others stay with flash). With
+// "-fast" behind it the gradient may add up in any order, so that two runs differ in their last bits.
+struct AttentionChoice {
+  bool cudnn = false, any_order = false;
+};
+const AttentionChoice& attention_choice() {
+  static const AttentionChoice choice = [] {
+    const char* given = std::getenv("KW_ATTENTION");
+    const std::string name = given != nullptr ? given : "flash";
+    if (name == "flash") return AttentionChoice{false, false};
+    if (name == "flash-fast") return AttentionChoice{false, true};
+    if (name == "cudnn") return AttentionChoice{true, false};
+    if (name == "cudnn-fast") return AttentionChoice{true, true};
+    throw std::runtime_error("KW_ATTENTION is \"" + name + "\": flash, cudnn, flash-fast or cudnn-fast");
+  }();
+  return choice;
+}
+
+// cuDNN makes a plan for each new shape, which takes it a while: only lengths that come back.
+constexpr std::int64_t cudnn_length_step = 64;
+
+bool takes_cudnn(const SequenceStarts& starts, const HeadShape& shape) {
+  if (!attention_choice().cudnn || shape.head_dim % 8 != 0 || shape.head_dim > 128) return false;
+  if (starts.longest % cudnn_length_step != 0) return false;
+  return static_cast<std::int64_t>(starts.host.size() - 1) * starts.longest == starts.host.back() - starts.host.front();
+}
+
+// (rows, heads, head_dim) as (sequences, heads, length, head_dim), without a copy.
+Tensor as_batch(const Tensor& part, const SequenceStarts& starts) {
+  return part.unflatten(0, {static_cast<std::int64_t>(starts.host.size()) - 1, starts.longest}).transpose(1, 2);
+}
+
 // One sequence, as matrices (heads, rows, ...): probabilities and what they are made from.
 struct Plain {
   Tensor q, k, v, p;
@@ -40,11 +75,11 @@ Plain plain_attention(const Parts& parts, std::int64_t start, std::int64_t rows,
 // Only the gradient of flash attention asks this setting; elsewhere it would forbid cuBLAS without its variable.
 class Deterministic {
  public:
-  Deterministic()
+  explicit Deterministic(bool wanted)
       : before_(at::globalContext().deterministicAlgorithms()),
         only_warned_(at::globalContext().deterministicAlgorithmsWarnOnly()),
         filled_(at::globalContext().deterministicFillUninitializedMemory()) {
-    at::globalContext().setDeterministicAlgorithms(true, false);  // where it only warns, flash attention ignores it
+    at::globalContext().setDeterministicAlgorithms(wanted, false);  // where it only warns, flash attention ignores it
     at::globalContext().setDeterministicFillUninitializedMemory(false);
   }
   ~Deterministic() {
@@ -61,6 +96,12 @@ class Deterministic {
 AttentionOutput Operations::attention(const Tensor& qkv, const SequenceStarts& starts, const HeadShape& shape) const {
   const Parts parts = parts_of(qkv, shape);
   const std::int64_t rows = qkv.size(0);
+  if (has_flash(qkv) && takes_cudnn(starts, shape)) {
+    auto [out, log_sum, starts_q, starts_k, longest_q, longest_k, seed, offset, mask] = at::_cudnn_attention_forward(
+        as_batch(parts.q, starts), as_batch(parts.k, starts), as_batch(parts.v, starts), std::nullopt, std::nullopt,
+        std::nullopt, starts.longest, starts.longest, true, 0.0, true, false, shape.scale);
+    return {out.transpose(1, 2).reshape({rows, shape.query()}), log_sum, seed, offset};
+  }
   if (has_flash(qkv)) {
     auto [out, log_sum, seed, not_used, mask] =
         at::_flash_attention_forward(parts.q, parts.k, parts.v, starts.device, starts.device, starts.longest,
@@ -81,9 +122,20 @@ void Operations::attention_backward(const Tensor& dout, const Tensor& qkv, const
   const Parts parts = parts_of(qkv, shape);
   const Parts gradients = parts_of(dqkv, shape);
   const std::int64_t rows = qkv.size(0), group = shape.heads / shape.kv_heads;
+  const auto heads = [&](const Tensor& wide) { return wide.view({rows, shape.heads, shape.head_dim}); };
+  if (has_flash(qkv) && takes_cudnn(starts, shape)) {
+    const Deterministic deterministic(!attention_choice().any_order);
+    const auto batch = [&](const Tensor& part) { return as_batch(part, starts); };
+    auto [dq, dk, dv] = at::_cudnn_attention_backward(
+        batch(heads(dout)), batch(parts.q), batch(parts.k), batch(parts.v), batch(heads(kept.out)), kept.log_sum,
+        kept.seed, kept.not_used, {}, {}, {}, starts.longest, starts.longest, 0.0, true, shape.scale);
+    batch(gradients.q).copy_(dq);
+    batch(gradients.k).copy_(dk);
+    batch(gradients.v).copy_(dv);
+    return;
+  }
   if (has_flash(qkv)) {
-    const Deterministic deterministic;
-    const auto heads = [&](const Tensor& wide) { return wide.view({rows, shape.heads, shape.head_dim}); };
+    const Deterministic deterministic(!attention_choice().any_order);
     auto [dq, dk, dv] = at::_flash_attention_backward(heads(dout), parts.q, parts.k, parts.v, heads(kept.out),
                                                       kept.log_sum, starts.device, starts.device, starts.longest,
                                                       starts.longest, 0.0, true, kept.seed, kept.not_used, shape.scale);

@@ -11,7 +11,7 @@ namespace {
 using at::Tensor;
 
 constexpr std::int64_t graph_rows[] = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
-constexpr std::int64_t sampling_parts = 16;  // blocks that share a row of logits
+constexpr std::int64_t sampling_parts = 64;  // blocks that share a row of logits
 constexpr std::int64_t wanted_blocks = 132 * 3;
 
 }  // namespace

@@ -47,16 +47,16 @@ class GpuDecoder final : public Decoder {
     SequenceStarts starts;              // of those prompts
     std::vector<std::size_t> sampled;   // which caller's row each sampled row is
     std::int64_t used = 0;              // elements of the buffer
+    bool single_tokens = false;         // every row has one token
   };
 
   Result<void> check(std::span<const DecoderRow> rows) const;
   static Inputs views(const at::Tensor& buffer, std::int64_t tokens, std::int64_t rows);
   StepPlan fill(std::span<const DecoderRow> rows, std::int64_t padded);
   void compute(const Inputs& inputs, const StepPlan& plan);
-  void compute_single(const Inputs& inputs);
+  void compute_single(const Inputs& inputs, const StepPlan& plan);
   void replay(const Inputs& inputs, const StepPlan& plan);
-  void attend(const Inputs& inputs, const StepPlan& plan, std::int64_t layer, const at::Tensor& qkv,
-              at::Tensor& out) const;
+  void attend(const Inputs& inputs, const StepPlan& plan, std::int64_t layer, at::Tensor& qkv, at::Tensor& out) const;
   void linear(at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) const;
   void adapt(const Inputs& inputs, std::int64_t layer, AdapterGroup group, const at::Tensor& x, at::Tensor& y) const;
   void finish(const Inputs& inputs, std::int64_t rows);

@@ -25,26 +25,43 @@ void GpuDecoder::adapt(const Inputs& inputs, std::int64_t layer, AdapterGroup gr
   }
 }
 
-void GpuDecoder::attend(const Inputs& inputs, const StepPlan& plan, std::int64_t layer, const Tensor& qkv,
+// Rotates, fills the cache, attends.
+void GpuDecoder::attend(const Inputs& inputs, const StepPlan& plan, std::int64_t layer, Tensor& qkv,
                         Tensor& out) const {
+  auto& watch = operations_.stopwatch();
+  const Tensor& bias = model_->weights.layers[static_cast<std::size_t>(layer)].qkv_bias;
+  const RotaryTensors& rotary = model_->rotary;
+  Tensor layer_keys = keys(layer), layer_values = values(layer);
+  if (plan.single_tokens) {
+    const std::int64_t parts = attention_parts(plan.tokens);
+    Tensor scratch = at::empty({plan.tokens * shape_.heads * parts * (shape_.head_dim + 2)}, logits_.options());
+    operations_.rotating_attention(qkv, bias, inputs.positions, inputs.slots, rotary.cosine, rotary.sine, layer_keys,
+                                   layer_values, inputs.paged, shape_, parts, scratch, out);
+    watch.mark("attention");
+    return;
+  }
+  operations_.rotate_into_cache(qkv, bias, inputs.positions, inputs.slots, rotary.cosine, rotary.sine, shape_,
+                                layer_keys, layer_values);
+  watch.mark("rotate into cache");
   const std::int64_t rest = plan.tokens - plan.fresh;
   if (plan.fresh > 0) {
     out.narrow(0, 0, plan.fresh).copy_(operations_.attention(qkv.narrow(0, 0, plan.fresh), plan.starts, shape_).out);
   }
-  if (rest == 0) return;
+  if (rest == 0) return watch.mark("attention");
   PagedRows paged = inputs.paged;
   paged.lengths = paged.lengths.narrow(0, plan.fresh, rest);
   paged.table_of_row = paged.table_of_row.narrow(0, plan.fresh, rest);
   const std::int64_t parts = attention_parts(rest);
   Tensor scratch = at::empty({rest * shape_.heads * parts * (shape_.head_dim + 2)}, logits_.options());
   Tensor part = out.narrow(0, plan.fresh, rest);
-  operations_.paged_attention(qkv.narrow(0, plan.fresh, rest), keys(layer), values(layer), paged, shape_, parts,
-                              scratch, part);
+  operations_.paged_attention(qkv.narrow(0, plan.fresh, rest), layer_keys, layer_values, paged, shape_, parts, scratch,
+                              part);
+  watch.mark("attention");
 }
 
 void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
   if (operations_.has_kernels() && plan.tokens == 1 && plan.rows == 1 && adapters_.empty())
-    return compute_single(inputs);
+    return compute_single(inputs, plan);
   auto& watch = operations_.stopwatch();
   const ModelDescription& description = model_->description;
   const auto options = model_->weights.embedding.options();
@@ -63,12 +80,7 @@ void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
     watch.mark("product qkv");
     adapt(inputs, layer, AdapterGroup::qkv, norm, qkv);
     watch.mark("adapters");
-    Tensor layer_keys = keys(layer), layer_values = values(layer);
-    operations_.rotate_into_cache(qkv, weights.qkv_bias, inputs.positions, inputs.slots, model_->rotary.cosine,
-                                  model_->rotary.sine, shape_, layer_keys, layer_values);
-    watch.mark("rotate into cache");
     attend(inputs, plan, layer, qkv, attention);
-    watch.mark("attention");
     linear(projected, attention, weights.o);
     if (weights.o_bias.defined()) projected.add_(weights.o_bias);
     watch.mark("product o");
@@ -101,7 +113,7 @@ void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
 }
 
 // One row, no adapters: norms, biases, SwiGLU and residual additions are part of the products.
-void GpuDecoder::compute_single(const Inputs& inputs) {
+void GpuDecoder::compute_single(const Inputs& inputs, const StepPlan& plan) {
   auto& watch = operations_.stopwatch();
   const ModelDescription& description = model_->description;
   const auto options = model_->weights.embedding.options();
@@ -110,18 +122,11 @@ void GpuDecoder::compute_single(const Inputs& inputs) {
          attention = at::empty({1, shape_.query()}, options),
          activated = at::empty({1, description.intermediate}, options);
   operations_.embed(inputs.tokens, model_->weights.embedding, stream);
-  const std::int64_t parts = attention_parts(1);
-  Tensor scratch = at::empty({shape_.heads * parts * (shape_.head_dim + 2)}, logits_.options());
   for (std::int64_t layer = 0; layer < description.layers; ++layer) {
     const LayerTensors& weights = model_->weights.layers[static_cast<std::size_t>(layer)];
     operations_.single_row(stream, weights.qkv, {weights.input_norm, {}, {}, epsilon, false}, qkv);
     watch.mark("product qkv");
-    Tensor layer_keys = keys(layer), layer_values = values(layer);
-    operations_.rotate_into_cache(qkv, weights.qkv_bias, inputs.positions, inputs.slots, model_->rotary.cosine,
-                                  model_->rotary.sine, shape_, layer_keys, layer_values);
-    watch.mark("rotate into cache");
-    operations_.paged_attention(qkv, layer_keys, layer_values, inputs.paged, shape_, parts, scratch, attention);
-    watch.mark("attention");
+    attend(inputs, plan, layer, qkv, attention);
     operations_.single_row(attention, weights.o, {{}, weights.o_bias, stream, 0, false}, stream);
     watch.mark("product o");
     operations_.single_row(stream, weights.gate_up, {weights.post_attention_norm, {}, {}, epsilon, true}, activated);

@@ -89,6 +89,7 @@ GpuDecoder::StepPlan GpuDecoder::fill(std::span<const DecoderRow> rows, std::int
     stride = std::max(stride, (end + 15) / 16);
     if (padded > 0 || rows[i].sample) plan.sampled.push_back(i);
   }
+  plan.single_tokens = tokens == static_cast<std::int64_t>(rows.size());
   plan.tokens = std::max(tokens, padded);
   plan.rows = std::max(static_cast<std::int64_t>(plan.sampled.size()), padded);
 

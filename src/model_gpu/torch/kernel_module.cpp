@@ -1,5 +1,9 @@
 #include "model_gpu/torch/kernel_module.h"
 
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "model_gpu/torch/torch_headers.h"
@@ -12,6 +16,30 @@ constexpr int shared_bytes_at_most = 200 << 10;
 
 void require(const Driver& driver, CUresult result, const std::string& tried) {
   if (result != CUDA_SUCCESS) throw std::runtime_error(tried + " failed: " + driver.describe(result));
+}
+
+// Kernels that begin with after_previous() (0_common.cu): one may start while the one ahead of it ends, which hides
+// launches and the way of the first weights. KW_EARLY_LAUNCH=1 turns it on.
+bool may_start_early(std::string_view kernel) {
+  static const bool wanted = [] {
+    const char* given = std::getenv("KW_EARLY_LAUNCH");
+    return given != nullptr && std::string_view(given) == "1";
+  }();
+  constexpr std::string_view ready[] = {"embed_bf16",        "embed_f32",   "rms_norm_bf16", "rms_norm_f32",
+                                        "rotate_into_cache", "swiglu_bf16", "swiglu_f32",    "paged_attention",
+                                        "join_attention",    "single_row",  "low_rank_rows", "sample_"};
+  return wanted && std::ranges::any_of(ready, [&](std::string_view name) { return kernel.starts_with(name); });
+}
+
+using LaunchKernelEx = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
+LaunchKernelEx launch_with_attributes() {
+  static const auto found = [] {
+    void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
+    void* symbol = library != nullptr ? ::dlsym(library, "cuLaunchKernelEx") : nullptr;
+    if (symbol == nullptr) throw std::runtime_error("the driver has no cuLaunchKernelEx: unset KW_EARLY_LAUNCH");
+    return reinterpret_cast<LaunchKernelEx>(symbol);
+  }();
+  return found;
 }
 
 const Driver& usable_driver() {
@@ -50,6 +78,23 @@ void KernelModule::launch(std::string_view kernel, const LaunchShape& shape,
             driver_.cuFuncSetAttribute(found->second, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                        shared_bytes_at_most),
             "asking for shared memory");
+  }
+  if (may_start_early(kernel)) {
+    CUlaunchAttribute attribute{};
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config{};
+    config.gridDimX = static_cast<unsigned>(shape.grid[0]);
+    config.gridDimY = static_cast<unsigned>(shape.grid[1]);
+    config.gridDimZ = static_cast<unsigned>(shape.grid[2]);
+    config.blockDimX = static_cast<unsigned>(shape.threads);
+    config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
+    config.hStream = c10::cuda::getCurrentCUDAStream().stream();
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    require(driver_, launch_with_attributes()(&config, found->second, addresses, nullptr), "launching " + found->first);
+    return;
   }
   require(driver_,
           driver_.cuLaunchKernel(found->second, static_cast<unsigned>(shape.grid[0]),

@@ -64,24 +64,27 @@ TEST_P(Kernels, NormAndItsGradient) {
   const int rows = 5, width = 296;
   const Tensor x = random({rows, width}, type()), update = random({rows, width}, type()),
                weight = random({width}, type());
-  for (const bool with_update : {true, false}) {
-    const Tensor added = with_update ? update : Tensor();
+  for (const int variant : {0, 1, 2, 3}) {
+    const Tensor added = variant % 2 == 0 ? update : Tensor();
+    const std::uint32_t threads = variant < 2 ? 32 : 96;
     Tensor out = at::zeros_like(x), y = at::zeros_like(x), inverse = at::zeros({rows}, at::kFloat);
     Tensor out2 = at::zeros_like(x), y2 = at::zeros_like(x), inverse2 = at::zeros({rows}, at::kFloat);
-    EmulatedKernels::run(name("rms_norm"), {rows, 1, 1}, 64, 0, x, added, out, weight, y, inverse, width, 1e-5f);
+    EmulatedKernels::run(name("rms_norm"), {rows, 1, 1}, threads, 0, x, added, out, weight, y, inverse, width, 1e-5f);
     twin().rms_norm(x, added, out2, weight, 1e-5, y2, inverse2);
     expect_close(out, out2, "sum");
     expect_close(y, y2, "norm");
     expect_close(inverse, inverse2, "inverse");
   }
   const Tensor inverse = (x.to(at::kFloat).square().mean(1) + 1e-5).rsqrt(), dy = random({rows, width}, type());
-  Tensor dx = random({rows, width}, type()), dx2 = dx.clone(), partial = at::zeros({2, width}, at::kFloat),
-         dweight = at::zeros({width}, at::kFloat);
-  EmulatedKernels::run(name("rms_norm_backward"), {2, 1, 1}, 64, width * 4, dy, x, weight, inverse, dx, partial, rows,
-                       width);
-  twin().rms_norm_backward(dy, x, weight, inverse, dx2, dweight);
-  expect_close(dx, dx2, "dx");
-  expect_close(partial.sum(0), dweight, "dweight");
+  for (const std::uint32_t threads : {32u, 96u}) {  // several packs a thread, and at most one
+    Tensor dx = random({rows, width}, type()), dx2 = dx.clone(), partial = at::zeros({2, width}, at::kFloat),
+           dweight = at::zeros({width}, at::kFloat);
+    EmulatedKernels::run(name("rms_norm_backward"), {2, 1, 1}, threads, width * 4, dy, x, weight, inverse, dx, partial,
+                         rows, width);
+    twin().rms_norm_backward(dy, x, weight, inverse, dx2, dweight);
+    expect_close(dx, dx2, "dx");
+    expect_close(partial.sum(0), dweight, "dweight");
+  }
 }
 
 TEST_P(Kernels, RotationBothWaysAndIntoTheCache) {
@@ -125,23 +128,44 @@ TEST_P(Kernels, SwigluAndItsGradient) {
 }
 
 TEST_P(Kernels, ScoresAndTheirGradient) {
-  const int rows = 3, width = 300, usable = 290;
-  const Tensor logits = random({rows, width}, at::kFloat, 3), tokens = ints({0, 289, 100});
-  const auto floats = [&] { return at::zeros({rows}, at::kFloat); };
-  Tensor log_prob = floats(), entropy = floats(), log_sum = floats();
-  Tensor log_prob2 = floats(), entropy2 = floats(), log_sum2 = floats();
-  EmulatedKernels::run("score_tokens", {rows, 1, 1}, 128, 0, logits, tokens, log_prob, entropy, log_sum, width, usable,
-                       0.7f);
-  twin().score_tokens(logits, tokens, usable, 0.7f, log_prob2, entropy2, log_sum2);
-  expect_close(log_prob, log_prob2, "log prob");
-  expect_close(entropy, entropy2, "entropy");
-  const Tensor d = random({rows}, at::kFloat), d_entropy = random({rows}, at::kFloat);
-  for (const bool with_entropy : {true, false}) {
-    const Tensor de = with_entropy ? d_entropy : Tensor();
-    Tensor out = at::ones({rows, width}, type()), out2 = at::ones({rows, width}, type());
-    EmulatedKernels::run(name("score_gradient"), {2, rows, 1}, 256, 0, logits, tokens, log_sum2, entropy2, d, de, out,
-                         width, usable, 0.7f);
-    twin().score_gradient(logits, tokens, usable, 0.7f, log_sum2, entropy2, d, de, out2);
+  for (const int width : {300, 1304}) {  // by elements, and in whole packs
+    const int rows = 3, usable = width - 10;
+    const Tensor logits = random({rows, width}, at::kFloat, 3), tokens = ints({0, usable - 1, 100});
+    const auto floats = [&] { return at::zeros({rows}, at::kFloat); };
+    Tensor log_prob = floats(), entropy = floats(), log_sum = floats();
+    Tensor log_prob2 = floats(), entropy2 = floats(), log_sum2 = floats();
+    EmulatedKernels::run("score_tokens_f32", {rows, 1, 1}, 64, 0, logits, tokens, log_prob, entropy, log_sum, width,
+                         usable, 0.7f);
+    twin().score_tokens(logits, tokens, usable, 0.7f, log_prob2, entropy2, log_sum2);
+    expect_close(log_prob, log_prob2, "log prob");
+    expect_close(entropy, entropy2, "entropy");
+    const Tensor d = random({rows}, at::kFloat), d_entropy = random({rows}, at::kFloat);
+    for (const bool with_entropy : {true, false}) {
+      const Tensor de = with_entropy ? d_entropy : Tensor();
+      Tensor out = at::ones({rows, width}, type()), out2 = at::ones({rows, width}, type());
+      EmulatedKernels::run(name("score_gradient"), {2, rows, 1}, 128, 0, logits, tokens, log_sum2, entropy2, d, de, out,
+                           width, usable, 0.7f);
+      twin().score_gradient(logits, tokens, usable, 0.7f, log_sum2, entropy2, d, de, out2);
+      expect_close(out, out2, "gradient");
+    }
+  }
+}
+
+TEST(NarrowScores, EqualTheTwinAndTheirGradientMayReplaceThem) {
+  for (const int width : {300, 1304}) {
+    const int rows = 2, usable = width - 10;
+    const Tensor logits = random({rows, width}, at::kBFloat16, 3), tokens = ints({7, usable - 1});
+    const Tensor d = random({rows}, at::kFloat), de = random({rows}, at::kFloat);
+    Tensor found = at::zeros({3, rows}, at::kFloat), wanted = at::zeros({3, rows}, at::kFloat);
+    Tensor log_prob = wanted[0], entropy = wanted[1], log_sum = wanted[2];
+    twin().score_tokens(logits, tokens, usable, 0.7f, log_prob, entropy, log_sum);
+    EmulatedKernels::run("score_tokens_bf16", {rows, 1, 1}, 64, 0, logits, tokens, found[0], found[1], found[2], width,
+                         usable, 0.7f);
+    expect_close(found, wanted, "scores");
+    Tensor out = logits.clone(), out2 = logits.clone();
+    EmulatedKernels::run("score_gradient_narrow", {2, rows, 1}, 128, 0, out, tokens, log_sum.clone(), entropy.clone(),
+                         d, de, out, width, usable, 0.7f);
+    twin().score_gradient(logits, tokens, usable, 0.7f, log_sum, entropy, d, de, out2);
     expect_close(out, out2, "gradient");
   }
 }
@@ -155,16 +179,25 @@ TEST_P(Kernels, SingleRowProducts) {
   Tensor y = random({1, out}, type());
   const Tensor wanted = at::mm(normed.to(at::kFloat), weight.to(at::kFloat).t()) + bias + y;
   EmulatedKernels::run(name("single_row"), {2, 1, 1}, 64, in * x.element_size(), x, norm, 1e-6f, weight, bias, y, y, in,
-                       out, 0);
+                       out, 0, 0);
   expect_close(y, wanted, "with norm, bias and residual", 1e-4);
 
   const Tensor pairs = random({2 * out, in}, type(), 0.1);
   const Tensor both = at::mm(x.to(at::kFloat), pairs.to(at::kFloat).t()).to(type());
   Tensor activated = at::zeros({1, out}, type()), activated2 = at::zeros({1, out}, type());
   EmulatedKernels::run(name("single_row"), {1, 1, 1}, 128, in * x.element_size(), x, Tensor(), 0.0f, pairs, Tensor(),
-                       Tensor(), activated, in, out, 1);
+                       Tensor(), activated, in, out, 1, 0);
   twin().swiglu(both, activated2);
   expect_close(activated, activated2, "gate and up", 1e-4);
+
+  // A row longer than two passes of its two warps.
+  const int length = 4200;
+  const Tensor long_x = random({1, length}, type()), long_weight = random({out, length}, type(), 0.02);
+  Tensor sum = random({1, out}, type());
+  const Tensor long_wanted = at::mm(long_x.to(at::kFloat), long_weight.to(at::kFloat).t()) + sum;
+  EmulatedKernels::run(name("single_row"), {3, 1, 1}, 64, length * x.element_size(), long_x, Tensor(), 0.0f,
+                       long_weight, Tensor(), sum, sum, length, out, 0, 1);
+  expect_close(sum, long_wanted, "shared between warps", 1e-4);
 }
 
 TEST_P(Kernels, LowRankRowsOfSeveralAdapters) {
@@ -181,6 +214,25 @@ TEST_P(Kernels, LowRankRowsOfSeveralAdapters) {
                        ints({5, 0, 8}), in, out, 32);
   twin().low_rank_rows(x, table, adapters, wanted);
   expect_close(y, wanted, "low rank");
+}
+
+TEST(LowRankAdd, EqualsTheProductBothWays) {
+  for (const int steps : {1, 2, 3, 4}) {
+    for (const bool transposed : {true, false}) {
+      const int rows = 45, columns = 160, inner = 16 * steps, wide = 200;  // y: columns 8 to 168 of wider rows
+      const Tensor x = random({rows, inner}, at::kBFloat16);
+      const Tensor weights =
+          transposed ? random({columns, inner}, at::kBFloat16, 0.2) : random({inner, columns}, at::kBFloat16, 0.2);
+      Tensor y = random({rows, wide}, at::kBFloat16), wanted = y.clone();
+      EmulatedLauncher launcher;
+      launcher.launch("low_rank_add_" + std::to_string(steps), {{2, 2, 1}, 128, 0},
+                      {y.narrow(1, 8, columns), wide, x, inner, weights, transposed ? inner : 1,
+                       transposed ? 1 : columns, rows, columns, 0.5f, 32});
+      Tensor part = wanted.narrow(1, 8, columns);
+      twin().low_rank_add(part, x, weights, transposed, 0.5);
+      expect_close(y, wanted, "low rank");
+    }
+  }
 }
 
 TEST_P(Kernels, PlainPagedAttention) {
@@ -223,6 +275,46 @@ TEST(MatrixAttention, EqualsThePlainTwinWholeAndInParts) {
                              part_scale, out, static_cast<int>(parts));
       }
       expect_close(out, wanted, ("head_dim " + std::to_string(head_dim)).c_str());
+    }
+  }
+}
+
+TEST(MatrixAttention, RotatesAndFillsTheCacheItself) {
+  for (const int head_dim : {32, 64, 128}) {
+    ModelDescription model;
+    model.heads = 14;
+    model.kv_heads = 2;
+    model.head_dim = head_dim;
+    const HeadShape shape(model);
+    const std::uint32_t rows = 4;
+    const Tensor qkv = random({rows, shape.qkv()}, at::kBFloat16), bias = random({shape.qkv()}, at::kBFloat16);
+    const Tensor angles = random({110, head_dim / 2}, at::kFloat), c = angles.cos(), s = angles.sin();
+    const Tensor keys = random({12, 2, 16, head_dim}, at::kBFloat16),
+                 values = random({12, 2, head_dim, 16}, at::kBFloat16);
+    // Row 2 is none; row 3 has its first token of all.
+    const PagedRows paged{ints({4, 1, 0, 2, 3, 5, 8, 7, 6, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0}), ints({7}),
+                          ints({0, 1, 0, 2}), ints({105, 17, 0, 1})};
+    const Tensor positions = ints({104, 16, 0, 0}), slots = ints({8 * 16 + 8, 6 * 16, -1, 160});
+    Tensor wanted = at::zeros({rows, shape.query()}, at::kBFloat16), not_used = at::zeros({1});
+    Tensor rotated = qkv.clone(), keys_wanted = keys.clone(), values_wanted = values.clone();
+    twin().rotating_attention(rotated, bias, positions, slots, c, s, keys_wanted, values_wanted, paged, shape, 1,
+                              not_used, wanted);
+    for (const std::uint32_t parts : {1u, 3u}) {
+      Tensor out = at::zeros({rows, shape.query()}, at::kBFloat16), new_keys = keys.clone(),
+             new_values = values.clone();
+      Tensor part_out = at::zeros({rows * 14 * parts * head_dim}, at::kFloat),
+             part_scale = at::zeros({rows * 14 * parts * 2}, at::kFloat);
+      EmulatedKernels::run("paged_attention_rotating_" + std::to_string(head_dim), {parts, 2, rows}, 128, 0, qkv, bias,
+                           positions, slots, c, s, new_keys, new_values, paged.tables, paged.table_of_row,
+                           paged.lengths, paged.table_stride, out, part_out, part_scale, 14, 2,
+                           static_cast<float>(shape.scale));
+      if (parts > 1) {
+        EmulatedKernels::run("join_attention", {14, rows, 1}, static_cast<std::uint32_t>(head_dim), 0, part_out,
+                             part_scale, out, static_cast<int>(parts));
+      }
+      expect_close(out, wanted, ("head_dim " + std::to_string(head_dim)).c_str());
+      expect_close(new_keys, keys_wanted, "keys");
+      expect_close(new_values, values_wanted, "values");
     }
   }
 }

@@ -97,7 +97,7 @@ TEST(Launches, TrainerWithEmulatedKernelsEqualsItsTwin) {
       EXPECT_TRUE(launcher->launched.contains(std::string(kernel) + type)) << kernel;
     }
     EXPECT_TRUE(launcher->launched.contains("adamw"));
-    EXPECT_TRUE(launcher->launched.contains("score_tokens"));
+    EXPECT_TRUE(launcher->launched.contains("score_tokens_f32"));
   }
 }
 
@@ -171,7 +171,7 @@ TEST(Launches, DecoderWithEmulatedKernelsEqualsItsTwin) {
       }
       const std::string type = exact ? "_f32" : "_bf16";
       EXPECT_TRUE(launcher->launched.contains("rotate_into_cache" + type));
-      EXPECT_TRUE(launcher->launched.contains(exact ? "paged_attention_plain_f32" : "paged_attention_32"));
+      EXPECT_TRUE(launcher->launched.contains(exact ? "paged_attention_plain_f32" : "paged_attention_rotating_32"));
       EXPECT_TRUE(launcher->launched.contains("sample_parts"));
       EXPECT_EQ(launcher->launched.contains("single_row" + type), sequences == 1);
     }

@@ -16,7 +16,7 @@ int threads_for(const Tensor& row_tensor, std::int64_t width) {
   return as_int(std::clamp<std::int64_t>((packs + 31) / 32 * 32, 32, 256));
 }
 
-constexpr std::int64_t norm_gradient_blocks = 256;
+constexpr std::int64_t norm_gradient_blocks = 132 * 8;  // what an H200 holds at once
 
 }  // namespace
 
@@ -87,16 +87,24 @@ void Operations::rms_norm_backward(const Tensor& dy, const Tensor& x, const Tens
 void Operations::rotate_qkv(Tensor& qkv, const Tensor& bias, const Tensor& positions, const Tensor& cosine,
                             const Tensor& sine, const HeadShape& shape, bool back) const {
   if (!has_kernels()) {
-    if (bias.defined()) qkv.add_(bias);
     const std::int64_t rotated = shape.heads + shape.kv_heads, half = shape.head_dim / 2;
-    Tensor part = qkv.narrow(1, 0, rotated * shape.head_dim).view({qkv.size(0), rotated, shape.head_dim});
+    const Tensor wide = bias.defined() ? qkv.to(at::kFloat) + bias : qkv.to(at::kFloat);
+    const auto turned = [&](const Tensor& of) {
+      return of.narrow(1, 0, rotated * shape.head_dim).view({qkv.size(0), rotated, shape.head_dim});
+    };
+    const Tensor part = turned(wide);
     const Tensor c = cosine.index_select(0, positions).unsqueeze(1);
     const Tensor s = sine.index_select(0, positions).unsqueeze(1) * (back ? -1 : 1);
-    const Tensor low = part.narrow(2, 0, half).to(at::kFloat), high = part.narrow(2, half, half).to(at::kFloat);
-    part.copy_(at::cat({low * c - high * s, high * c + low * s}, 2));
+    const Tensor low = part.narrow(2, 0, half), high = part.narrow(2, half, half);
+    turned(qkv).copy_(at::cat({low * c - high * s, high * c + low * s}, 2));
+    if (bias.defined()) {
+      const std::int64_t begin = rotated * shape.head_dim;
+      qkv.narrow(1, begin, shape.key()).copy_(wide.narrow(1, begin, shape.key()));
+    }
     return;
   }
-  kernels_->launch(typed("rotate_qkv", qkv), {{qkv.size(0), 1, 1}, 256, 0},
+  const int threads = threads_for(qkv, (shape.query() + shape.key()) / 2);
+  kernels_->launch(typed("rotate_qkv", qkv), {{qkv.size(0), 1, 1}, threads, 0},
                    {qkv, bias, positions, cosine, sine, as_int(shape.heads), as_int(shape.kv_heads),
                     as_int(shape.head_dim), back ? -1.0f : 1.0f});
 }
@@ -133,14 +141,14 @@ void Operations::swiglu_backward(Tensor& gate_up, const Tensor& dy, Tensor& y) c
 void Operations::score_tokens(const Tensor& logits, const Tensor& tokens, std::int64_t usable,
                               float inverse_temperature, Tensor& log_prob, Tensor& entropy, Tensor& log_sum) const {
   if (!has_kernels()) {
-    const Tensor z = logits.narrow(1, 0, usable) * inverse_temperature;
+    const Tensor z = logits.narrow(1, 0, usable).to(at::kFloat) * inverse_temperature;
     log_sum.copy_(z.logsumexp(1));
     log_prob.copy_(z.gather(1, tokens.to(at::kLong).unsqueeze(1)).squeeze(1) - log_sum);
     entropy.copy_(log_sum - ((z - log_sum.unsqueeze(1)).exp() * z).sum(1));
     return;
   }
   kernels_->launch(
-      "score_tokens", {{logits.size(0), 1, 1}, 512, 0},
+      typed("score_tokens", logits), {{logits.size(0), 1, 1}, 512, 0},
       {logits, tokens, log_prob, entropy, log_sum, as_int(logits.size(1)), as_int(usable), inverse_temperature});
 }
 
@@ -149,7 +157,8 @@ void Operations::score_gradient(const Tensor& logits, const Tensor& tokens, std:
                                 const Tensor& d_log_prob, const Tensor& d_entropy, Tensor& out) const {
   const std::int64_t rows = logits.size(0), width = logits.size(1);
   if (!has_kernels()) {
-    const Tensor log_p = logits.narrow(1, 0, usable) * inverse_temperature - log_sum.unsqueeze(1), p = log_p.exp();
+    const Tensor log_p = logits.narrow(1, 0, usable).to(at::kFloat) * inverse_temperature - log_sum.unsqueeze(1);
+    const Tensor p = log_p.exp();
     Tensor gradient = -d_log_prob.unsqueeze(1) * p;
     gradient.scatter_add_(1, tokens.to(at::kLong).unsqueeze(1), d_log_prob.unsqueeze(1));
     if (d_entropy.defined()) gradient -= d_entropy.unsqueeze(1) * p * (log_p + entropy.unsqueeze(1));
@@ -157,7 +166,9 @@ void Operations::score_gradient(const Tensor& logits, const Tensor& tokens, std:
     out.narrow(1, 0, usable).copy_(gradient * inverse_temperature);
     return;
   }
-  kernels_->launch(typed("score_gradient", out), {{(width + 255) / 256, rows, 1}, 256, 0},
+  const bool narrow = logits.scalar_type() == at::kBFloat16;
+  kernels_->launch(narrow ? std::string("score_gradient_narrow") : typed("score_gradient", out),
+                   {{(width + 2047) / 2048, rows, 1}, 256, 0},
                    {logits, tokens, log_sum, entropy, d_log_prob, d_entropy, out, as_int(width), as_int(usable),
                     inverse_temperature});
 }

@@ -74,6 +74,9 @@ class Operations {
   void product(at::Tensor& out, const at::Tensor& a, bool transpose_a, const at::Tensor& b, bool transpose_b,
                double beta = 0, double alpha = 1) const;
 
+  // y += scale * x op(weights) where x has few columns: in bf16 a kernel of our own, if sizes allow it.
+  void low_rank_add(at::Tensor& y, const at::Tensor& x, const at::Tensor& weights, bool transposed, double scale) const;
+
   void embed(const at::Tensor& ids, const at::Tensor& table, at::Tensor& out) const;
   void embed_backward(const TokenRows& rows, const at::Tensor& dx, at::Tensor& dtable) const;
   // out = x + update (none: out is not touched), y = norm of that.
@@ -93,9 +96,10 @@ class Operations {
   void attention_backward(const at::Tensor& dout, const at::Tensor& qkv, const AttentionOutput& kept,
                           const SequenceStarts& starts, const HeadShape& shape, at::Tensor& dqkv) const;
 
-  // logits: float (rows, vocabulary). The results are float (rows).
+  // logits: float (rows, vocabulary), or bf16 where everything is. The results are float (rows).
   void score_tokens(const at::Tensor& logits, const at::Tensor& tokens, std::int64_t usable, float inverse_temperature,
                     at::Tensor& log_prob, at::Tensor& entropy, at::Tensor& log_sum) const;
+  // out may be the logits, where types agree.
   void score_gradient(const at::Tensor& logits, const at::Tensor& tokens, std::int64_t usable,
                       float inverse_temperature, const at::Tensor& log_sum, const at::Tensor& entropy,
                       const at::Tensor& d_log_prob, const at::Tensor& d_entropy, at::Tensor& out) const;
@@ -111,6 +115,11 @@ class Operations {
   // parts: into how many the context is divided; scratch: float, rows * heads * parts * (head_dim + 2).
   void paged_attention(const at::Tensor& qkv, const at::Tensor& keys, const at::Tensor& values, const PagedRows& rows,
                        const HeadShape& shape, std::int64_t parts, at::Tensor& scratch, at::Tensor& out) const;
+  // rotate_into_cache and paged_attention at once, for rows of one token each; qkv may become rotated or not.
+  void rotating_attention(at::Tensor& qkv, const at::Tensor& bias, const at::Tensor& positions, const at::Tensor& slots,
+                          const at::Tensor& cosine, const at::Tensor& sine, at::Tensor& keys, at::Tensor& values,
+                          const PagedRows& rows, const HeadShape& shape, std::int64_t parts, at::Tensor& scratch,
+                          at::Tensor& out) const;
   void low_rank_rows(const at::Tensor& x, const LowRankTable& table, const at::Tensor& adapter_of_row,
                      at::Tensor y) const;
   // rules: int32 (rows, 4), bits of {1 / temperature, noisy, key low, key high}; scratch: float, rows * parts * 5.

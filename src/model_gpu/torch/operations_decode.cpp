@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
 
 #include "model_gpu/torch/operations.h"
 #include "model_gpu/torch/tensor_address.h"
@@ -25,6 +28,22 @@ float gumbel(std::uint32_t key_low, std::uint32_t key_high, std::uint32_t token)
 bool has_matrix_attention(const Tensor& qkv, const HeadShape& shape) {
   return qkv.scalar_type() == at::kBFloat16 && shape.heads / shape.kv_heads <= 16 &&
          (shape.head_dim == 32 || shape.head_dim == 64 || shape.head_dim == 128);
+}
+
+// KW_ROTATING_ATTENTION=0: rotation as a kernel of its own.
+bool rotates_in_attention() {
+  static const bool wanted = [] {
+    const char* given = std::getenv("KW_ROTATING_ATTENTION");
+    return given == nullptr || std::string_view(given) != "0";
+  }();
+  return wanted;
+}
+
+// Where the parts of a context leave their sums, and the largest score and the total of each.
+std::pair<Tensor, Tensor> parts_of(const Tensor& scratch, std::int64_t rows, std::int64_t parts,
+                                   const HeadShape& shape) {
+  const std::int64_t count = rows * shape.heads * parts;
+  return {scratch.narrow(0, 0, count * shape.head_dim), scratch.narrow(0, count * shape.head_dim, count * 2)};
 }
 
 }  // namespace
@@ -79,12 +98,32 @@ void Operations::paged_attention(const Tensor& qkv, const Tensor& keys, const Te
                       as_int(shape.kv_heads), as_int(shape.head_dim), static_cast<float>(shape.scale)});
     return;
   }
-  const std::int64_t part_elements = count * shape.heads * parts;
-  const Tensor part_out = scratch.narrow(0, 0, part_elements * shape.head_dim);
-  const Tensor part_scale = scratch.narrow(0, part_elements * shape.head_dim, part_elements * 2);
+  const auto [part_out, part_scale] = parts_of(scratch, count, parts, shape);
   kernels_->launch("paged_attention_" + std::to_string(shape.head_dim), {{parts, shape.kv_heads, count}, 128, 0},
                    {qkv, keys, values, rows.tables, rows.table_of_row, rows.lengths, rows.table_stride, out, part_out,
                     part_scale, as_int(shape.heads), as_int(shape.kv_heads), static_cast<float>(shape.scale)});
+  if (parts > 1) {
+    kernels_->launch("join_attention", {{shape.heads, count, 1}, as_int(shape.head_dim), 0},
+                     {part_out, part_scale, out, as_int(parts)});
+  }
+}
+
+void Operations::rotating_attention(Tensor& qkv, const Tensor& bias, const Tensor& positions, const Tensor& slots,
+                                    const Tensor& cosine, const Tensor& sine, Tensor& keys, Tensor& values,
+                                    const PagedRows& rows, const HeadShape& shape, std::int64_t parts, Tensor& scratch,
+                                    Tensor& out) const {
+  if (!has_kernels() || !has_matrix_attention(qkv, shape) || !rotates_in_attention()) {
+    rotate_into_cache(qkv, bias, positions, slots, cosine, sine, shape, keys, values);
+    paged_attention(qkv, keys, values, rows, shape, parts, scratch, out);
+    return;
+  }
+  const std::int64_t count = qkv.size(0);
+  const auto [part_out, part_scale] = parts_of(scratch, count, parts, shape);
+  kernels_->launch("paged_attention_rotating_" + std::to_string(shape.head_dim),
+                   {{parts, shape.kv_heads, count}, 128, 0},
+                   {qkv, bias, positions, slots, cosine, sine, keys, values, rows.tables, rows.table_of_row,
+                    rows.lengths, rows.table_stride, out, part_out, part_scale, as_int(shape.heads),
+                    as_int(shape.kv_heads), static_cast<float>(shape.scale)});
   if (parts > 1) {
     kernels_->launch("join_attention", {{shape.heads, count, 1}, as_int(shape.head_dim), 0},
                      {part_out, part_scale, out, as_int(parts)});

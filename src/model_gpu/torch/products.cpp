@@ -1,5 +1,7 @@
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "model_gpu/torch/operations.h"
 #include "model_gpu/torch/tensor_address.h"
@@ -11,6 +13,15 @@ using at::Tensor;
 
 cudaDataType_t cublas_type(const Tensor& tensor) {
   return tensor.scalar_type() == at::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+// KW_LOW_RANK=cublas: the general product.
+bool adds_low_rank_itself() {
+  static const bool wanted = [] {
+    const char* given = std::getenv("KW_LOW_RANK");
+    return given == nullptr || std::string_view(given) != "cublas";
+  }();
+  return wanted;
 }
 
 }  // namespace
@@ -44,19 +55,40 @@ void Operations::product(Tensor& out, const Tensor& a, bool transpose_a, const T
   }
 }
 
+void Operations::low_rank_add(Tensor& y, const Tensor& x, const Tensor& weights, bool transposed, double scale) const {
+  const std::int64_t rows = y.size(0), columns = y.size(1), inner = x.size(1);
+  const bool aligned = (y.stride(0) | x.stride(0) | y.storage_offset() | x.storage_offset()) % 8 == 0;
+  if (!has_kernels() || y.scalar_type() != at::kBFloat16 || inner % 16 != 0 || inner > 64 || columns % 32 != 0 ||
+      !aligned || !adds_low_rank_itself()) {
+    product(y, x, false, weights, transposed, 1, scale);
+    return;
+  }
+  constexpr std::int64_t height = 256;
+  const int by_column = as_int(transposed ? weights.stride(0) : weights.stride(1));
+  const int by_k = as_int(transposed ? weights.stride(1) : weights.stride(0));
+  kernels_->launch("low_rank_add_" + std::to_string(inner / 16),
+                   {{(columns + 127) / 128, (rows + height - 1) / height, 1}, 128, 0},
+                   {y, as_int(y.stride(0)), x, as_int(x.stride(0)), weights, by_column, by_k, as_int(rows),
+                    as_int(columns), static_cast<float>(scale), as_int(height)});
+}
+
 void Operations::single_row(const Tensor& x, const Tensor& weight, const SingleRow& extras, Tensor& y) const {
   const std::int64_t in = weight.size(1), out = extras.pairs ? weight.size(0) / 2 : weight.size(0);
-  // Few outputs: smaller blocks, so that they spread evenly.
-  const int threads = out < 8192 ? 64 : 128;
   const std::int64_t work = extras.pairs ? out : (out + 1) / 2;  // warps, if each did one piece
+  // A warp takes four loads for each lane at a time; a longer row of few outputs is divided between warps.
+  const std::int64_t at_a_time = 4 * 32 * 16 / x.element_size();
+  const bool shared = in > at_a_time && work < 132 * 16;
+  // Few outputs: smaller blocks, so that they spread evenly.
+  const int threads = shared ? (in > 2 * at_a_time ? 128 : 64) : (out < 8192 ? 64 : 128);
+  const std::int64_t of_block = shared ? 1 : threads / 32;
   // A block reads the row first; beyond what the GPU holds at once, blocks would only read it again.
-  const std::int64_t blocks = std::min<std::int64_t>((work + threads / 32 - 1) / (threads / 32), 132 * 16);
+  const std::int64_t blocks = std::min<std::int64_t>((work + of_block - 1) / of_block, 132 * 16);
   const std::string kernel = y.scalar_type() == at::kFloat && x.scalar_type() == at::kBFloat16
                                  ? std::string("single_row_logits_bf16")
                                  : typed("single_row", x);
   kernels_->launch(kernel, {{blocks, 1, 1}, threads, in * x.element_size()},
                    {x, extras.norm, static_cast<float>(extras.epsilon), weight, extras.bias, extras.residual, y,
-                    as_int(in), as_int(out), extras.pairs ? 1 : 0});
+                    as_int(in), as_int(out), extras.pairs ? 1 : 0, shared ? 1 : 0});
 }
 
 }  // namespace kw

@@ -1,6 +1,8 @@
 #include "model_gpu/torch/trainer.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 namespace kw {
 namespace {
@@ -81,6 +83,15 @@ Tensor GpuTrainer::to_device(const std::vector<std::int32_t>& values) const {
 
 std::int64_t GpuTrainer::chunk_rows() const {
   return operations_.has_kernels() ? std::max(training_.logits_chunk, least_rows_at_once) : training_.logits_chunk;
+}
+
+// KW_LOGITS=bf16: half the bytes, and log-probabilities that are right to 8 bits of a logit only.
+at::ScalarType GpuTrainer::logits_type() const {
+  static const bool narrow = [] {
+    const char* given = std::getenv("KW_LOGITS");
+    return given != nullptr && std::string_view(given) == "bf16";
+  }();
+  return narrow ? shared_->type : at::kFloat;
 }
 
 TokenScores GpuTrainer::run(const BatchPlan& plan, bool keep) {
@@ -195,10 +206,11 @@ TokenScores GpuTrainer::score(const BatchPlan& plan, Pass& pass, const Tensor& s
   watch.mark("norm");
 
   Tensor results = at::empty({3, scored}, floats);  // log-probability, entropy, logarithm of the sum
-  const bool keep_logits = keep && scored * model.vocabulary * 4 <= options_.kept_logits_bytes;
+  const std::int64_t logits_bytes = scored * model.vocabulary * static_cast<std::int64_t>(elementSize(logits_type()));
+  const bool keep_logits = keep && logits_bytes <= options_.kept_logits_bytes;
   const std::int64_t chunk = std::min(chunk_rows(), scored);
-  if (keep_logits) pass.logits = at::empty({scored, model.vocabulary}, floats);
-  Tensor buffer = keep_logits ? Tensor() : at::empty({chunk, model.vocabulary}, floats);
+  if (keep_logits) pass.logits = at::empty({scored, model.vocabulary}, floats.dtype(logits_type()));
+  Tensor buffer = keep_logits ? Tensor() : at::empty({chunk, model.vocabulary}, floats.dtype(logits_type()));
   for (std::int64_t begin = 0; begin < scored; begin += chunk) {
     const std::int64_t count = std::min(chunk, scored - begin);
     Tensor logits = keep_logits ? pass.logits.narrow(0, begin, count) : buffer.narrow(0, 0, count);

@@ -71,7 +71,7 @@ class GpuTrainer final : public DeviceTrainer {
     at::Tensor scored_rows, scored_tokens;  // (S): int64, int32
     at::Tensor scored_x, scored_norm, scored_inverse;
     at::Tensor log_sum, entropy;  // (S)
-    at::Tensor logits;            // (S, vocabulary) float32, or undefined: to be computed again
+    at::Tensor logits;            // (S, vocabulary), or undefined: to be computed again
   };
 
   // stream (+ update) enters; gives back what is to be added to block.middle.
@@ -87,6 +87,7 @@ class GpuTrainer final : public DeviceTrainer {
   TokenScores score(const BatchPlan& plan, Pass& pass, const at::Tensor& stream, const at::Tensor& update, bool keep);
   at::Tensor head_backward(const BatchPlan& plan, const ScoreGradients& gradients);
   std::int64_t chunk_rows() const;
+  at::ScalarType logits_type() const;
   at::Tensor to_device(const std::vector<std::int32_t>& values) const;
   at::Tensor& array_of(std::size_t part, PartArray array);
   void add_part(std::string name, std::int64_t size, std::int64_t device_size, std::int64_t decayed);

@@ -67,7 +67,6 @@ Tensor GpuTrainer::head_backward(const BatchPlan& plan, const ScoreGradients& gr
   const ModelDescription& model = shared_->description;
   const std::int64_t scored = plan.scored();
   const Pass& pass = kept_;
-  const auto floats = pass.scored_x.options().dtype(at::kFloat);
   const auto upload = [&](const std::vector<float>& values) {  // in the plan's order
     Tensor host = at::empty({scored}, at::kFloat);
     for (std::int64_t i = 0; i < scored; ++i) {
@@ -81,7 +80,9 @@ Tensor GpuTrainer::head_backward(const BatchPlan& plan, const ScoreGradients& gr
   Tensor dnorm = at::empty_like(pass.scored_norm);
   const std::int64_t chunk = std::min(chunk_rows(), scored);
   Tensor dlogits_buffer = at::empty({chunk, model.vocabulary}, pass.scored_x.options());
-  Tensor logits_buffer = pass.logits.defined() ? Tensor() : at::empty({chunk, model.vocabulary}, floats);
+  Tensor logits_buffer = pass.logits.defined()
+                             ? Tensor()
+                             : at::empty({chunk, model.vocabulary}, pass.scored_x.options().dtype(logits_type()));
   for (std::int64_t begin = 0; begin < scored; begin += chunk) {
     const std::int64_t count = std::min(chunk, scored - begin);
     const auto part = [&](const Tensor& tensor) { return tensor.defined() ? tensor.narrow(0, begin, count) : tensor; };
@@ -91,7 +92,8 @@ Tensor GpuTrainer::head_backward(const BatchPlan& plan, const ScoreGradients& gr
       operations_.product(logits, part(pass.scored_norm), false, shared_->weights.output, true);
       watch.mark("product logits");
     }
-    Tensor dlogits = dlogits_buffer.narrow(0, 0, count);
+    const bool in_place = logits.scalar_type() == dlogits_buffer.scalar_type();
+    Tensor dlogits = in_place ? logits : dlogits_buffer.narrow(0, 0, count);
     operations_.score_gradient(logits, part(pass.scored_tokens), usable_, plan.inverse_temperature, part(pass.log_sum),
                                part(pass.entropy), part(d_log_prob), part(d_entropy), dlogits);
     watch.mark("scores gradient");
