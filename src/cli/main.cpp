@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
       "  kernelwright plan softmax my.cu --size rows=7,cols=129  what the launcher would launch\n"
       "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
       "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
+      "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
