@@ -61,6 +61,7 @@ bench: build
 	@build/src/compile/compile_bench
 	@build/src/emulate/emulate_bench
 	@build/src/judge/judge_bench
+	@build/src/data/data_bench
 
 clean:
 	@rm -rf build build-asan build-debug
