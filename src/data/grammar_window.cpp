@@ -72,8 +72,7 @@ void draw_convolution(GrammarParts& parts) {
   p.tier = 2;
   parts.draw_dtype(0.15, 0);
   const bool two = p.family != Family::conv1d, depthwise = p.family == Family::depthwise_conv2d;
-  p.window = two ? parts.pick({1, 3, 3, 5}) : parts.pick({3, 5, 7, 3});
-  if (depthwise && p.window == 1) p.window = 3;
+  p.window = two ? parts.pick({3, 3, 5}) : parts.pick({3, 5, 7, 3});
   p.stride = parts.pick({1, 1, 1, 2});
   p.padding = parts.chance(0.6) ? p.window / 2 : 0;
   const std::string batch = parts.name({"batch", "b", "images", "N"});

@@ -56,6 +56,8 @@ std::string write_axis_reduction(Draft& draft) {
                                    : fmt::format("{} * {} + {}", k, inner, col);
   const std::string place = middle ? fmt::format("{} * {} + {}", outer, inner, col) : col;
   if (draft.level == Level::naive || draft.level == Level::unrolled) {
+    // Four copies of a long expression are better calls.
+    if (draft.level == Level::unrolled) draft.style.function_form = true;
     const std::string block = draft.block_size({64, 128, 256});
     std::string lines;
     for (const RowPhase& phase : plan.phases) {
