@@ -78,7 +78,8 @@ void draw_convolution(GrammarParts& parts) {
   const std::string batch = parts.name({"batch", "b", "images", "N"});
   const std::string in_channels = parts.name({"channels", "in_channels", "c_in", "cin"});
   parts.dim(batch, 1, 2, {8, 16, 32});
-  parts.dim(in_channels, 1, 20, {16, 32, 64});
+  // So many that loops over the weights go round at small sizes too.
+  parts.dim(in_channels, 1, depthwise ? 6 : two ? 44 : 60, {16, 32, 64});
   std::vector<std::string> shape{batch, in_channels};
   if (two) {
     shape.push_back(parts.name({"height", "h", "H"}));
