@@ -18,6 +18,7 @@ class ProductWriter {
     right_turned_ = p_.family == Family::matmul_nt || p_.family == Family::attention_scores;
     const auto& left = p_.operands[0].shape;
     k_ = left_turned_ ? left[left.size() - 2] : left.back();
+    for (const char* taken : {"u", "w"}) d_.names.reserve(taken);  // loops over the results of a thread
     row_ = d_.names.pick({"row", "r", "i"});
     col_ = d_.names.pick({"col", "c", "j"});
     kk_ = d_.names.pick({"kk", "t", "e", "p_i"});
