@@ -62,6 +62,7 @@ bench: build
 	@build/src/emulate/emulate_bench
 	@build/src/arithmetic/arithmetic_bench
 	@build/src/judge/judge_bench
+	@build/src/data/data_bench
 
 # Ours and Hugging Face's speed on this machine's CPU, in turns.
 bench-model: build parity-env

@@ -45,6 +45,24 @@ TEST(CommandLine, HelpAndBadUsage) {
   }
 }
 
+TEST(CommandLine, DataIsShownAndBadStreamsAreRefused) {
+  const auto shown = run({"data", "show", "--family", "softmax", "--level", "warp", "--count", "2", "--json"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.error_output;
+  const Json examples = Json::parse(shown.output);
+  ASSERT_EQ(examples.size(), 2u);
+  for (const Json& example : examples) {
+    EXPECT_NE(example["kernel"].get<std::string>().find("__shfl_xor_sync"), std::string::npos);
+    EXPECT_NE(example["prompt"].get<std::string>().find("torch.softmax"), std::string::npos);
+  }
+  EXPECT_EQ(run({"data", "families"}).exit_code, 0);
+  for (const std::vector<std::string>& bad : {std::vector<std::string>{"data", "show", "--family", "no_such"},
+                                              {"data", "show", "--family", "logsumexp"},
+                                              {"data", "show", "--split", "suite"},
+                                              {"data", "show", "--level", "no_such"},
+                                              {"data", "stats", "/no/such"}})
+    EXPECT_EQ(run(bad).exit_code, 2) << testing::PrintToString(bad);
+}
+
 TEST(CommandLine, ErrorsAreJsonWhenAskedFor) {
   const auto outcome = run({"compile", "soft", good_kernel, "--json"});
   EXPECT_EQ(outcome.exit_code, 2);

@@ -258,8 +258,11 @@ void add_stream_options(CLI::App& command, DataArguments& arguments) {
 void add_data_command(CLI::App& app, Context& context) {
   auto* data = app.add_subcommand("data", "Tasks and kernels made by a grammar: for training and evaluation");
   data->require_subcommand(1);
-  auto arguments = std::make_shared<DataArguments>();
+  // Each subcommand has its own: defaults differ.
+  const auto new_arguments = [] { return std::make_shared<DataArguments>(); };
+  std::shared_ptr<DataArguments> arguments;
 
+  arguments = new_arguments();
   auto* show = data->add_subcommand("show", "Prints examples of the stream");
   add_json_flag(*show, context);
   add_stream_options(*show, *arguments);
@@ -271,6 +274,7 @@ void add_data_command(CLI::App& app, Context& context) {
   add_json_flag(*families, context);
   families->callback([&context] { list_families(context); });
 
+  arguments = new_arguments();
   auto* make = data->add_subcommand("make", "Judges examples one by one and stores them; goes on where it was stopped");
   add_json_flag(*make, context);
   add_stream_options(*make, *arguments);
@@ -281,17 +285,20 @@ void add_data_command(CLI::App& app, Context& context) {
   make->add_option("--workers", arguments->workers, "tasks judged at the same time; 0: one for each core");
   make->callback([&context, arguments] { make_data(context, *arguments); });
 
+  arguments = new_arguments();
   auto* stats = data->add_subcommand("stats", "Counts what a store holds");
   add_json_flag(*stats, context);
   stats->add_option("FOLDER", arguments->folder, "the store")->required();
   stats->callback([&context, arguments] { show_stats(context, *arguments); });
 
+  arguments = new_arguments();
   auto* export_command = data->add_subcommand("export", "All examples of a store as JSON lines, checksums checked");
   export_command->add_option("FOLDER", arguments->folder, "the store")->required();
   export_command->add_option("--kind", arguments->kind, "only generate, optimise, repair or report");
   export_command->add_option("--out", arguments->out, "a file; without it standard output");
   export_command->callback([&context, arguments] { export_data(context, *arguments); });
 
+  arguments = new_arguments();
   auto* check = data->add_subcommand("check", "Judges random examples of every level: how many are right, how fast");
   add_json_flag(*check, context);
   add_stream_options(*check, *arguments);

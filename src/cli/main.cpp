@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
       "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
       "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
       "  kernelwright prompt softmax                             what an agent is told\n"
+      "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright bench train tiny-1m                        speed of training and generation here\n"

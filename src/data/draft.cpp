@@ -32,10 +32,9 @@ std::string base_name(Family family) {
 Draft::Draft(const Problem& what, Level how, Random& drawn)
     : problem(what), level(how), random(drawn), style(draw_style(drawn)), names(drawn) {
   for (const char* taken :
-       {"launch", "stream", "threads", "blocks", "grid", "block", "main", "tanh", "exp", "sin", "cos",
-        "sqrt",   "log",    "max",     "min",    "abs",  "y0",    "y1",   "j0",   "j1",  "int", "float"})
+       {"launch", "stream", "threads", "blocks", "grid", "block", "main", "tanh", "exp", "sin",  "cos", "sqrt",
+        "log",    "max",    "min",     "abs",    "y0",   "y1",    "j0",   "j1",   "t",   "slot", "half"})
     names.reserve(taken);
-  std::vector<std::string> sizes;
   for (const Operand& operand : problem.operands) names.reserve(operand.name);
   names.reserve(problem.output);
   for (const std::string& dim : problem.dims) names.reserve(dim);

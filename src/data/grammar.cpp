@@ -74,7 +74,7 @@ void GrammarParts::dim(std::string own, int small_low, int small_high, std::init
 ScalarExpression GrammarParts::expression(const std::vector<int>& operands, int operators) {
   std::vector<OperandUse> uses;
   for (int index : operands) {
-    OperandUse use{index, false, false};
+    OperandUse use{index, false, false, index == problem.result_index()};
     if (index < problem.result_index()) {
       const Operand& operand = problem.operands[static_cast<std::size_t>(index)];
       use.scalar = operand.is_scalar();

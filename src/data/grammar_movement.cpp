@@ -55,7 +55,7 @@ void draw_permute(GrammarParts& parts) {
   const bool four = parts.chance(0.6);
   if (four) {
     shape.push_back(parts.name({"dim", "width", "d3"}));
-    parts.dim(shape[3], 1, 16, {32, 64, 100});
+    parts.dim(shape[3], 1, 16, {64, 128, 100});
   }
   const std::vector<std::vector<int>> three_ways{{1, 0, 2}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}};
   const std::vector<std::vector<int>> four_ways{{0, 2, 1, 3}, {0, 2, 3, 1}, {0, 3, 1, 2}, {2, 0, 1, 3},
@@ -89,7 +89,7 @@ void draw_gather(GrammarParts& parts) {
                     cols = parts.name({"cols", "dim", "width"});
   const std::string picks = parts.name({"picks", "count", "tokens", "n"});
   parts.dim(rows, 1, 60, {1024, 4096, 16384, 10000});
-  parts.dim(cols, 1, 70, {64, 128, 256, 512});
+  parts.dim(cols, 1, 70, {256, 512, 768, 1024});
   parts.dim(picks, 1, 60, {2048, 4096, 8192, 10000});
   if (along) p.ranges[2] = {1, 50, {128, 256, 1024}};
   const std::vector<std::string> result =

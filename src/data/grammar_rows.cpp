@@ -85,8 +85,8 @@ void draw_reduction(GrammarParts& parts) {
     case Family::reduce_middle:
       shape = {parts.name({"batch", "b", "outer"}), parts.name({"seq", "steps", "length", "mid"}),
                parts.name({"dim", "channels", "inner", "features"})};
-      parts.dim(shape[0], 1, 6, {8, 16, 32});
-      parts.dim(shape[1], 1, 40, {128, 256, 500, 512});
+      parts.dim(shape[0], 1, 6, {2, 4, 8});
+      parts.dim(shape[1], 1, 40, {512, 1024, 1000, 2048});
       parts.dim(shape[2], 1, 80, {128, 256, 512, 1000});
       dims = "1";
       break;

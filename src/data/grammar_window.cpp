@@ -9,11 +9,13 @@ namespace {
 
 // The length of the output along one axis, as a shape entry.
 std::string output_length(const Problem& p, const std::string& length) {
+  // (length + 2 * padding - window) / stride + 1, simplified as a person would
+  const auto shifted = [&](int less) {
+    return less == 0 ? length : fmt::format("{} {} {}", length, less > 0 ? "-" : "+", std::abs(less));
+  };
   const int reduce = p.window - 2 * p.padding;
-  std::string text = reduce == 0 ? length : fmt::format("{} {} {}", length, reduce > 0 ? "-" : "+", std::abs(reduce));
-  if (p.stride > 1) return fmt::format("({}) / {} + 1", text, p.stride);
-  if (reduce == 1) return length + " - 1 + 1";
-  return text + " + 1";
+  if (p.stride == 1) return shifted(reduce - 1);
+  return fmt::format("{} / {} + 1", reduce == 0 ? length : "(" + shifted(reduce) + ")", p.stride);
 }
 
 std::string shape_entry(const Problem& p, const std::string& length) {
@@ -70,14 +72,14 @@ void draw_convolution(GrammarParts& parts) {
   p.tier = 2;
   parts.draw_dtype(0.15, 0);
   const bool two = p.family != Family::conv1d, depthwise = p.family == Family::depthwise_conv2d;
-  p.window = two ? parts.pick({1, 3, 3, 5}) : parts.pick({3, 5, 7, 3});
-  if (depthwise && p.window == 1) p.window = 3;
+  p.window = two ? parts.pick({3, 3, 5}) : parts.pick({3, 5, 7, 3});
   p.stride = parts.pick({1, 1, 1, 2});
   p.padding = parts.chance(0.6) ? p.window / 2 : 0;
   const std::string batch = parts.name({"batch", "b", "images", "N"});
   const std::string in_channels = parts.name({"channels", "in_channels", "c_in", "cin"});
   parts.dim(batch, 1, 2, {8, 16, 32});
-  parts.dim(in_channels, 1, 6, {16, 32, 64});
+  // So many that loops over the weights go round at small sizes too.
+  parts.dim(in_channels, 1, depthwise ? 6 : two ? 44 : 60, {16, 32, 64});
   std::vector<std::string> shape{batch, in_channels};
   if (two) {
     shape.push_back(parts.name({"height", "h", "H"}));

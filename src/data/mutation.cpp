@@ -28,7 +28,8 @@ constexpr std::array rules{
     Rule{"wrong_operator", R"(\+= )", "= "},
     Rule{"wrong_extreme", R"(fmaxf\()", "fminf("},
     Rule{"wrong_extreme", R"(fminf\()", "fmaxf("},
-    Rule{"wrong_constant", R"((\d)\.(\d)(\d*)f)", "$1.0$2$3f"},
+    Rule{"wrong_constant", R"((\d)\.(\d*[1-9])f)", "$1.0$2f"},
+    Rule{"wrong_constant", R"(\b([1-9])\.0f)", "$1.5f"},
     Rule{"lost_minus", R"(expf\(-)", "expf("},
     Rule{"missing_semicolon", R"(;\n)", "\n"},
     Rule{"missing_brace", R"(\n *\}\n)", "\n"},
@@ -70,6 +71,15 @@ constexpr std::array rules{
     Rule{"missing_device", R"(__device__ (?:__forceinline__ )?(\w+ \w+\())", "$1"},
 };
 
+// What every compiler finds at once is worth fewer examples than what only a run shows.
+bool obvious(std::string_view kind) {
+  constexpr std::array<std::string_view, 10> kinds{
+      "missing_semicolon", "missing_brace",   "missing_declaration", "misspelled_builtin", "misspelled_function",
+      "missing_include",   "wrong_signature", "missing_global",      "missing_device",     "missing_argument"};
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+constexpr int subtle_weight = 3;
+
 std::string apply(const std::string& text, const Rule& rule, Random& random) {
   const std::regex pattern(rule.pattern);
   std::vector<std::smatch> places(std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator());
@@ -101,12 +111,14 @@ std::optional<Mutant> mutate(std::string_view kernel, std::string_view kind, Ran
 }
 
 std::optional<Mutant> mutate(std::string_view kernel, Random& random) {
-  std::vector<std::string_view> kinds = mutation_kinds();
+  std::vector<std::string_view> kinds;
+  for (const std::string_view kind : mutation_kinds())
+    kinds.insert(kinds.end(), obvious(kind) ? 1 : subtle_weight, kind);
   while (!kinds.empty()) {
     const auto at = random.integer(0, static_cast<std::int64_t>(kinds.size()) - 1);
-    const auto place = kinds.begin() + at;
-    if (auto made = mutate(kernel, *place, random)) return made;
-    kinds.erase(place);
+    const std::string_view kind = kinds[static_cast<std::size_t>(at)];
+    if (auto made = mutate(kernel, kind, random)) return made;
+    std::erase(kinds, kind);
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@ namespace kw {
 namespace {
 
 std::string fold_word(Fold fold) { return fold == Fold::sum ? "sum" : fold == Fold::maximum ? "max" : "min"; }
+std::string fold_title(Fold fold) { return fold == Fold::sum ? "Sum" : fold == Fold::maximum ? "Max" : "Min"; }
 
 }  // namespace
 
@@ -40,9 +41,10 @@ std::string fold_step(const Draft& draft, Fold fold, const std::string& a, const
 
 std::string warp_fold(Draft& draft, Fold fold) {
   const std::string word = fold_word(fold);
-  for (const std::string& form : {"warp_" + word, "warp_reduce_" + word, "warpReduce" + word})
+  for (const std::string& form : {"warp_" + word, "warp_reduce_" + word, "warpReduce" + fold_title(fold)})
     if (draft.has_helper(" " + form + "(")) return form;
-  const std::string name = draft.names.pick_for_file({"warp_" + word, "warp_reduce_" + word, "warpReduce" + word});
+  const std::string name =
+      draft.names.pick_for_file({"warp_" + word, "warp_reduce_" + word, "warpReduce" + fold_title(fold)});
   const std::string shuffled = "__shfl_xor_sync(0xffffffff, v, offset)";
   const std::string step = draft.style.index_form == 2 ? "offset >>= 1" : "offset /= 2";
   draft.add_helper(fill(draft, R"(
@@ -59,10 +61,11 @@ $device $acc $name($acc v) {
 
 std::string block_fold_shuffles(Draft& draft, Fold fold) {
   const std::string word = fold_word(fold);
-  for (const std::string& form : {"block_" + word, "block_reduce_" + word, "blockReduce" + word})
+  for (const std::string& form : {"block_" + word, "block_reduce_" + word, "blockReduce" + fold_title(fold)})
     if (draft.has_helper(" " + form + "(")) return form;
   const std::string warp = warp_fold(draft, fold);
-  const std::string name = draft.names.pick_for_file({"block_" + word, "block_reduce_" + word, "blockReduce" + word});
+  const std::string name =
+      draft.names.pick_for_file({"block_" + word, "block_reduce_" + word, "blockReduce" + fold_title(fold)});
   draft.add_helper(fill(draft, R"(
 $device $acc $name($acc v) {
   __shared__ $acc partial[32];
@@ -113,8 +116,6 @@ $device $acc $name($acc v) {
 RowPlan row_plan(Draft& draft) {
   Names& names = draft.names;
   const auto sum_name = [&] { return names.pick({"sum", "acc", "total", "s"}); };
-  const bool integer = draft.problem.integer();
-  const std::string length = integer ? "$n" : "$n";
   RowPlan plan;
   const auto mean_phase = [&] {
     const std::string name = names.pick({"mean", "mu", "avg"});

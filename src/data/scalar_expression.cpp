@@ -63,7 +63,7 @@ class Drawing {
       if (use.scalar) {
         scalars.push_back(use);
       } else {
-        if (!use.positive) plain_.push_back(use.index);
+        if (!use.positive && !use.computed) plain_.push_back(use.index);
         parts.push_back(place(leaf(use.index)));
         positive_.push_back(use.positive);
       }

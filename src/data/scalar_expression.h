@@ -70,6 +70,7 @@ struct OperandUse {
   int index = 0;
   bool scalar = false;    // by value: only in sums and products with something else
   bool positive = false;  // never zero or below: may be divided by
+  bool computed = false;  // rounded already: no condition may hang on its sign
 };
 
 struct DrawLimits {

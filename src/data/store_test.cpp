@@ -114,7 +114,7 @@ TEST(WritersSlow, AreRightOverAllFamiliesAndLevels) {
     TrialOptions options;
     options.stream.seed = 3;
     options.stream.split = split;
-    options.count = split == DataSplit::train ? 90 : 15;
+    options.count = split == DataSplit::train ? 40 : 10;
     options.workers = 2;
     options.show_progress = false;
     const TrialReport report = run_trial(judge, options);

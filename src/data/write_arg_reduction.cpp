@@ -31,6 +31,8 @@ std::string write_arg_reduction(Draft& draft) {
                 {"where", where},
                 {"start", start},
                 {"sign", sign},
+                {"rival", draft.names.pick({"rival", "theirs", "candidate"})},
+                {"place", draft.names.pick({"rival_index", "their_index", "candidate_index"})},
                 {"look", look},
                 {"index", draft.thread_index()},
                 {"inc", draft.increment(col)}};
@@ -67,11 +69,11 @@ __global__ void $kernel($params) {
     $look
   }
   for (int offset = 16; offset > 0; offset /= 2) {
-    const float other = __shfl_xor_sync(0xffffffff, $best, offset);
-    const int other_where = __shfl_xor_sync(0xffffffff, $where, offset);
-    if (other $sign $best || (other == $best && other_where < $where)) {
-      $best = other;
-      $where = other_where;
+    const float $rival = __shfl_xor_sync(0xffffffff, $best, offset);
+    const int $place = __shfl_xor_sync(0xffffffff, $where, offset);
+    if ($rival $sign $best || ($rival == $best && $place < $where)) {
+      $best = $rival;
+      $where = $place;
     }
   }
   if (lane == 0) $out[$row] = $where;
@@ -100,9 +102,9 @@ __global__ void $kernel($params) {
   __syncthreads();
   for (int half = $block / 2; half > 0; half /= 2) {
     if (t < half) {
-      const float other = values[t + half];
-      if (other $sign values[t] || (other == values[t] && places[t + half] < places[t])) {
-        values[t] = other;
+      const float $rival = values[t + half];
+      if ($rival $sign values[t] || ($rival == values[t] && places[t + half] < places[t])) {
+        values[t] = $rival;
         places[t] = places[t + half];
       }
     }

@@ -18,6 +18,7 @@ class ProductWriter {
     right_turned_ = p_.family == Family::matmul_nt || p_.family == Family::attention_scores;
     const auto& left = p_.operands[0].shape;
     k_ = left_turned_ ? left[left.size() - 2] : left.back();
+    for (const char* taken : {"u", "w"}) d_.names.reserve(taken);  // loops over the results of a thread
     row_ = d_.names.pick({"row", "r", "i"});
     col_ = d_.names.pick({"col", "c", "j"});
     kk_ = d_.names.pick({"kk", "t", "e", "p_i"});
@@ -114,6 +115,27 @@ __global__ void $kernel($params) {
                                           fmt::format("dim3({}, {})", width, height), sizes()));
   }
 
+  // A tile's element by this thread, so that neighbouring threads read neighbouring elements: turned factors are turned
+  // on the way into shared memory.
+  std::string read_left(const std::string& tile_name, const std::string& tile, const std::string& tx,
+                        const std::string& ty, const std::string& start) const {
+    if (!left_turned_)
+      return fmt::format("{0}[{2}][{1}] = {3} < {4} && {5} + {1} < {6} ? {7} : {8};", tile_name, tx, ty, row_, m_,
+                         start, k_, left(row_, "(" + start + " + " + tx + ")"), d_.zero());
+    const std::string row = fmt::format("blockIdx.y * {} + {}", tile, tx);
+    return fmt::format("{0}[{1}][{2}] = {3} < {4} && {5} + {2} < {6} ? {7} : {8};", tile_name, tx, ty, row, m_, start,
+                       k_, left("(" + row + ")", "(" + start + " + " + ty + ")"), d_.zero());
+  }
+  std::string read_right(const std::string& tile_name, const std::string& tile, const std::string& tx,
+                         const std::string& ty, const std::string& start) const {
+    if (!right_turned_)
+      return fmt::format("{0}[{2}][{1}] = {5} + {2} < {6} && {3} < {4} ? {7} : {8};", tile_name, tx, ty, col_, n_,
+                         start, k_, right("(" + start + " + " + ty + ")", col_), d_.zero());
+    const std::string col = fmt::format("blockIdx.x * {} + {}", tile, ty);
+    return fmt::format("{0}[{1}][{2}] = {5} + {1} < {6} && {3} < {4} ? {7} : {8};", tile_name, tx, ty, col, n_, start,
+                       k_, right("(" + start + " + " + tx + ")", "(" + col + ")"), d_.zero());
+  }
+
   std::string tiled() {
     const int size = d_.random.uniform() < 0.6 ? 16 : 32;
     std::string tile = std::to_string(size);
@@ -129,7 +151,7 @@ __global__ void $kernel($params) {
     const std::string body = fill(d_, R"(
 // Square tiles of both factors in shared memory.
 __global__ void $kernel($params) {
-  __shared__ $acc $a[$tile][$tile];
+  __shared__ $acc $a[$tile][$tile$$left_pad];
   __shared__ $acc $b[$tile][$tile$$pad];
   $int $tx = threadIdx.x;
   $int $ty = threadIdx.y;
@@ -138,8 +160,8 @@ __global__ void $kernel($params) {
   $z
   $acc $sum = $zero;
   for (int $start = 0; $start < $k; $start += $tile) {
-    $a[$ty][$tx] = $row < $m && $start + $tx < $k ? $left : $zero;
-    $b[$ty][$tx] = $start + $ty < $k && $col < $n ? $right : $zero;
+    $read_left
+    $read_right
     __syncthreads();
 #pragma unroll
     for (int $kk = 0; $kk < $tile; $inc) {
@@ -155,7 +177,10 @@ __global__ void $kernel($params) {
                                   {{"params", d_.parameters(sizes())},
                                    {"z", z_line()},
                                    {"tile", tile},
-                                   {"pad", d_.random.uniform() < 0.3 ? " + 1" : ""},
+                                   {"pad", right_turned_ || d_.random.uniform() < 0.3 ? " + 1" : ""},
+                                   {"left_pad", left_turned_ ? " + 1" : ""},
+                                   {"read_left", read_left(a, tile, tx, ty, start)},
+                                   {"read_right", read_right(b, tile, tx, ty, start)},
                                    {"a", a},
                                    {"b", b},
                                    {"tx", tx},
@@ -169,8 +194,6 @@ __global__ void $kernel($params) {
                                    {"kk", kk_},
                                    {"inc", d_.increment(kk_)},
                                    {"sum", sum_},
-                                   {"left", left(row_, "(" + start + " + " + tx + ")")},
-                                   {"right", right("(" + start + " + " + ty + ")", col_)},
                                    {"store", store(sum_, row_, col_)}});
     return d_.finish(body, d_.launch_grid(grid(tile, tile), fmt::format("dim3({0}, {0})", tile), sizes()));
   }

@@ -166,7 +166,8 @@ std::string write_permute(Draft& draft) {
   const std::size_t rank = shape.size();
   const std::vector<std::string> sizes = size_order(p);
   std::vector<std::string> at;  // index along each axis of the input
-  for (std::size_t i = 0; i < rank; ++i) at.push_back(draft.names.pick({"i0", "i1", "i2", "i3"}));
+  const std::string prefix = pick_one(draft.random, {"i", "k", "at", "pos"});
+  for (std::size_t i = 0; i < rank; ++i) at.push_back(prefix + std::to_string(i));
   const auto flat = [](const std::vector<std::string>& names, const std::vector<std::string>& dims) {
     std::string text = names[0];
     for (std::size_t i = 1; i < names.size(); ++i)
@@ -254,7 +255,8 @@ std::string write_gather(Draft& draft) {
   const std::string row = draft.names.pick({"row", "r", "line"}), col = draft.names.pick({"col", "c", "j"});
   const std::string from = draft.names.pick({"source", "target_row", "k", "which"});
   const std::string height = along ? rows : picks, width = along ? picks : cols;
-  const std::string block = draft.block_size({128, 256, 256});
+  const std::string block =
+      draft.level == Level::naive ? draft.block_size({128, 256}) : draft.block_size({64, 128, 128});
   const std::string place = fmt::format("{} * {} + {}", row, width, col);
   const auto lines = [&] {
     if (scatter) {

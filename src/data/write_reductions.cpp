@@ -28,6 +28,7 @@ std::string start_line(const Draft& draft, const RowPhase& phase, const std::str
 
 std::string derive_line(const Draft& draft, const RowPhase& phase, const std::string& folded,
                         const std::string& length) {
+  if (folded == phase.name) return "";
   const std::string text = phase.derived.empty() ? folded : substitute(phase.derived, "", folded, length);
   return fmt::format("{} {} = {};\n", draft.local(draft.accumulator()), phase.name, text);
 }
@@ -47,12 +48,16 @@ std::string write_axis_reduction(Draft& draft) {
   const std::string outer = draft.names.pick({"outer_i", "o", "group"});
   const std::string col = draft.names.pick({"col", "c", "j", "column"});
   const std::string k = draft.names.pick({"k", "r", "step", "s_i"});
-  const RowPlan plan = row_plan(draft);
+  RowPlan plan = row_plan(draft);
+  for (RowPhase& phase : plan.phases)
+    if (draft.level == Level::naive && phase.derived.empty()) phase.accumulator = phase.name;
   const std::vector<std::string> sizes = middle ? shape : std::vector<std::string>{length, inner};
   const std::string first = middle ? fmt::format("({} * {} + {}) * {} + {}", outer, length, k, inner, col)
                                    : fmt::format("{} * {} + {}", k, inner, col);
   const std::string place = middle ? fmt::format("{} * {} + {}", outer, inner, col) : col;
   if (draft.level == Level::naive || draft.level == Level::unrolled) {
+    // Four copies of a long expression are better calls.
+    if (draft.level == Level::unrolled) draft.style.function_form = true;
     const std::string block = draft.block_size({64, 128, 256});
     std::string lines;
     for (const RowPhase& phase : plan.phases) {
@@ -119,7 +124,8 @@ __global__ void $kernel($params) {
   const std::string w = draft.names.pick({"w", "t", "line", "p"});
   std::string lines;
   for (const RowPhase& phase : plan.phases) {
-    const std::string whole = draft.names.pick({"whole", "combined", "all", "sum_all"});
+    const std::string whole =
+        phase.derived.empty() ? phase.name : draft.names.pick({"whole", "combined", "all", "sum_all"});
     lines += start_line(draft, phase, phase.accumulator);
     lines += fill(draft, R"(
 if ($col < $inner) {
@@ -179,7 +185,9 @@ __global__ void $kernel($params) {
 std::string write_full_reduction(Draft& draft) {
   const Problem& p = draft.problem;
   const std::string n = p.operands.front().shape.front();
-  const RowPlan plan = row_plan(draft);
+  RowPlan plan = row_plan(draft);
+  if (draft.level == Level::naive && plan.phases.front().derived.empty())
+    plan.phases.front().accumulator = plan.phases.front().name;
   const RowPhase& phase = plan.phases.front();
   const std::string acc = draft.accumulator();
   const std::string i = draft.names.pick({"i", "idx", "k", "j"});
@@ -188,7 +196,7 @@ std::string write_full_reduction(Draft& draft) {
   const std::string first_kernel = draft.names.pick({"reduce_partial", "partial_kernel", "first_pass", "stage1"});
   const std::string last_kernel = draft.names.pick({"reduce_final", "final_kernel", "second_pass", "stage2"});
   const bool naive = draft.level == Level::naive;
-  const std::string block = naive ? "128" : draft.block_size({256, 256, 512});
+  const std::string block = naive ? "128" : draft.block_size({128, 256, 256});
   const std::string a = phase.accumulator;
   const auto folded = [&]() -> std::string {
     if (naive) return a;
@@ -312,7 +320,7 @@ __global__ void $last(const $acc$$ptr$$partial, $type$$ptr$$out, int $n, int $pa
 }
 )",
                                         fields);
-  const std::string most = naive ? "4096" : "1024";
+  const std::string most = naive ? "4096" : "264";
   const std::string launcher = fill(draft, R"(
 extern "C" void launch($params) {
   int $parts = $wanted;

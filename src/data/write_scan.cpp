@@ -76,7 +76,7 @@ __global__ void $kernel($params) {
     fields.emplace_back("params", draft.parameters({rows, cols}));
     fields.emplace_back("join", fold_step(draft, fold, v, "other"));
     fields.emplace_back("whole", fold_value(draft, fold, running, exclusive ? "before" : v));
-    fields.emplace_back("next", fold_value(draft, fold, running, "__shfl_sync(0xffffffff, " + v + ", 31)"));
+    fields.emplace_back("next", fold_step(draft, fold, running, "__shfl_sync(0xffffffff, " + v + ", 31)"));
     fields.emplace_back(
         "shift", exclusive
                      ? fmt::format("{0} before = __shfl_up_sync(0xffffffff, {1}, 1);\nif (lane == 0) before = {2};\n",
@@ -105,7 +105,7 @@ __global__ void $kernel($params) {
     if ($col < $cols) {
       $store
     }
-    $running = $next;
+    $next
   }
 }
 )",
@@ -121,7 +121,7 @@ __global__ void $kernel($params) {
   fields.emplace_back("buf", buffer);
   fields.emplace_back("join", fold_step(draft, fold, buffer + "[t]", "other"));
   fields.emplace_back("whole", fold_value(draft, fold, running, exclusive ? "(" + before + ")" : buffer + "[t]"));
-  fields.emplace_back("next", fold_value(draft, fold, running, buffer + "[" + block + " - 1]"));
+  fields.emplace_back("next", fold_step(draft, fold, running, buffer + "[" + block + " - 1]"));
   const std::string body = fill(draft, R"(
 // One block for each row: Hillis and Steele's scan of a chunk in shared memory, then the next chunk.
 __global__ void $kernel($params) {
@@ -146,7 +146,7 @@ __global__ void $kernel($params) {
     if ($col < $cols) {
       $store
     }
-    $running = $next;
+    $next
     __syncthreads();
   }
 }
