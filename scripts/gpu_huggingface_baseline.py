@@ -80,11 +80,9 @@ def train(names, sequences=8, length=2048):
                     r=16, lora_alpha=32, target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj",
                                                          "down_proj"]))
             optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, fused=True)
-            # As many at a time as the logits leave room for.
-            micro = 2
             ids = torch.randint(0, config.vocab_size, (sequences, length), device="cuda")
 
-            def step():
+            def step(micro):
                 for i in range(0, sequences, micro):
                     loss = model(input_ids=ids[i:i + micro], labels=ids[i:i + micro], use_cache=False).loss
                     (loss * micro / sequences).backward()
@@ -92,9 +90,12 @@ def train(names, sequences=8, length=2048):
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
 
-            step()
-            step()
-            seconds = seconds_of(lambda: [step() for _ in range(3)]) / 3
+            # The best of several sizes of a micro-batch: what one of them costs in launches, another does in memory.
+            seconds = float("inf")
+            for micro in (1, 2, 4, 8):
+                step(micro)
+                step(micro)
+                seconds = min(seconds, seconds_of(lambda: [step(micro) for _ in range(3)]) / 3)
             rate = sequences * length / seconds
             attention = 6 * config.num_hidden_layers * config.hidden_size * length
             flops = (6 if full else 4) * count + attention

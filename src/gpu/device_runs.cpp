@@ -73,6 +73,8 @@ Result<void> DeviceSession::grow_gather(std::uint64_t bytes) {
   gather_ = 0;
   gather_bytes_ = 0;
   KW_CUDA(cuMemAlloc_v2(&gather_, bytes + bytes / 4));
+  // Gaps between what is gathered are read along with it.
+  KW_CUDA(cuMemsetD8Async(gather_, 0, bytes + bytes / 4, stream_));
   gather_bytes_ = bytes + bytes / 4;
   return {};
 }

@@ -98,6 +98,7 @@ Result<void> DeviceSession::start(int number) {
   KW_CUDA(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
   KW_TRY_VOID(want_events(2));
   KW_CUDA(cuMemAlloc_v2(&counters_, most_counters * sizeof(std::uint64_t)));
+  KW_CUDA(cuMemsetD8Async(counters_, 0, most_counters * sizeof(std::uint64_t), stream_));
   return grow_arena(least_arena_bytes);
 }
 

@@ -20,8 +20,8 @@ constexpr milliseconds start_limit{3000};
 constexpr milliseconds profile_limit{20000};
 // Of the device's peak: what is faster than this with every byte from memory has not moved the bytes.
 constexpr double believable = 0.93;
-constexpr double slow_ms = 400;   // from here on one round has to do
-constexpr double budget_ms = 12;  // for a size, beyond the least number of rounds
+constexpr double slow_ms = 400;  // from here on one round has to do
+constexpr double budget_ms = 9;  // for a size, beyond the least number of rounds
 
 }  // namespace
 
