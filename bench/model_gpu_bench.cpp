@@ -335,7 +335,7 @@ int main(int count, char** values) {
     } else if (argument == "--length" && i + 1 < count) {
       arguments.length = std::stoll(values[++i]);
     } else if (argument == "--attention" && i + 1 < count) {
-      ::setenv("KW_ATTENTION", values[++i], 1);
+      ::setenv("KERNELWRIGHT_ATTENTION", values[++i], 1);
     } else if (argument == "--recompute") {
       arguments.recompute = true;
     } else if (argument == "--models" && i + 1 < count) {

@@ -75,9 +75,8 @@ double measure_flops(ThreadTeam& team) {
   const std::vector<float> x(size * size, 0.5f);
   std::vector<float> y(size * size);
   const PackedWeight weight = PackedWeight::from_floats(x, size, size);
-  const double product = best_seconds(team, 8, [&] {
-    linear(team, {x.data(), size, y.data(), size, size}, weight, nullptr);
-  });
+  const double product =
+      best_seconds(team, 8, [&] { linear(team, {x.data(), size, y.data(), size, size}, weight, nullptr); });
   return 2.0 * size * size * size / product;
 }
 

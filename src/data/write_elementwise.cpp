@@ -161,8 +161,8 @@ __global__ void $kernel($params) {
   }
   const VectorType vector = vector_type(draft);
   const std::string width = std::to_string(vector.width);
-  const std::string lines = vector_lines(
-      draft, vector, i, [&](const Operand&) { return i; }, [](const Operand&) { return std::string(); });
+  const std::string lines =
+      vector_lines(draft, vector, i, [&](const Operand&) { return i; }, [](const Operand&) { return std::string(); });
   const std::string tail = draft.names.pick({"tail", "rest", "last", "j"});
   draft.style.function_form = true;
   const std::string body =

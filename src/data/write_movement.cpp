@@ -182,8 +182,7 @@ std::string write_permute(Draft& draft) {
   const std::string block = draft.block_size({128, 256, 256});
   const auto lines = [&](const std::string& place) {
     return fmt::format("{} {} = {};\n", draft.local("int"), in_at, source) +
-           whole_element(
-               draft, [&](const Operand&) { return in_at; }, [&](const Operand&) { return place; }, place);
+           whole_element(draft, [&](const Operand&) { return in_at; }, [&](const Operand&) { return place; }, place);
   };
   if (draft.level == Level::naive) {
     // The output's index taken apart, innermost axis first.
@@ -266,8 +265,7 @@ std::string write_gather(Draft& draft) {
     const auto in_index = [&](const Operand&) {
       return along ? fmt::format("{} * {} + {}", row, cols, from) : fmt::format("{} * {} + {}", from, cols, col);
     };
-    return whole_element(
-        draft, in_index, [&](const Operand& o) { return o.label == "row" ? col : place; }, place);
+    return whole_element(draft, in_index, [&](const Operand& o) { return o.label == "row" ? col : place; }, place);
   };
   const std::string from_line = fmt::format("{} {} = {}[{}];\n", draft.local("int"), from, index, along ? place : row);
   const std::string i = draft.names.pick({"i", "idx", "tid", "index_flat"});

@@ -34,8 +34,7 @@ std::string derive_line(const Draft& draft, const RowPhase& phase, const std::st
 }
 
 std::string store_lines(Draft& draft, const RowPlan& plan, const std::string& index) {
-  const auto code = draft.element(
-      draft.problem.post, [](const Operand&) { return std::string(); }, plan.result);
+  const auto code = draft.element(draft.problem.post, [](const Operand&) { return std::string(); }, plan.result);
   return code.lines + fmt::format("{}[{}] = {};\n", draft.out, index, draft.to_output(code.value));
 }
 

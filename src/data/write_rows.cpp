@@ -82,8 +82,7 @@ class RowWriter {
       name = d_.names.pick({"n", "h", "normed", "o", "z"});
       lines = fmt::format("{} {} = {};\n", d_.local(d_.accumulator()), name, result);
     }
-    const Draft::Element code = d_.element(
-        p_.post, [&](const Operand& o) { return index(o, col); }, name);
+    const Draft::Element code = d_.element(p_.post, [&](const Operand& o) { return index(o, col); }, name);
     return {lines + code.lines, code.value};
   }
 
@@ -171,8 +170,7 @@ __global__ void $kernel($params) {
                                    {"index", d_.thread_index()},
                                    {"base", base_line()},
                                    {"limit", limit},
-                                   {"lines", phases(
-                                                 "0", "1", [](const RowPhase& f) { return f.accumulator; }, "")}});
+                                   {"lines", phases("0", "1", [](const RowPhase& f) { return f.accumulator; }, "")}});
     return d_.finish(body, d_.launch_over(rows_argument_, block, size_arguments()));
   }
 

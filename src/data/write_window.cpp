@@ -140,8 +140,8 @@ class WindowWriter {
       lines = fmt::format("{} {} = {};\n", d_.local("float"), name, value);
     }
     const std::string place = output_place(channel);
-    const auto code = d_.element(
-        p_.post, [&](const Operand& o) { return o.label == "channel" ? channel : place; }, name);
+    const auto code =
+        d_.element(p_.post, [&](const Operand& o) { return o.label == "channel" ? channel : place; }, name);
     return lines + code.lines + fmt::format("{}[{}] = {};\n", d_.out, place, d_.to_output(code.value));
   }
 

@@ -376,7 +376,7 @@ TEST(ModelOnGpu, TrainerInFloat32EqualsTheCpu) {
 TEST(ModelOnGpu, TrainerInBf16IsNearTheCpu) {
   SKIP_WITHOUT_GPU();
   compare_with_cpu({}, bf16_scores, bf16_gradients);
-  // Sequences of one length may take another attention: KW_ATTENTION=cudnn.
+  // Sequences of one length may take another attention: KERNELWRIGHT_ATTENTION=cudnn.
   compare_with_cpu({}, bf16_scores, bf16_gradients, {64, 64, 64, 64});
 }
 

@@ -1,5 +1,5 @@
-// Arbitrary bytes as config.json (with or without a generation_config.json) or as adapter_config.json: an error that says
-// why, or a description that is written and read again as the same.
+// Arbitrary bytes as config.json (with or without a generation_config.json) or as adapter_config.json: an error that
+// says why, or a description that is written and read again as the same.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -23,20 +23,21 @@ Parts parts_of(const Tensor& qkv, const HeadShape& shape) {
 
 bool has_flash(const Tensor& qkv) { return qkv.is_cuda() && qkv.scalar_type() == at::kBFloat16; }
 
-// KW_ATTENTION: "flash" or "cudnn" (for sequences of one length, a multiple of 64; others stay with flash). With
+// KERNELWRIGHT_ATTENTION: "flash", or "cudnn" as by default (for sequences of one length, a multiple of 64; others stay
+// with flash). With
 // "-fast" behind it the gradient may add up in any order, so that two runs differ in their last bits.
 struct AttentionChoice {
   bool cudnn = false, any_order = false;
 };
 const AttentionChoice& attention_choice() {
   static const AttentionChoice choice = [] {
-    const char* given = std::getenv("KW_ATTENTION");
-    const std::string name = given != nullptr ? given : "flash";
+    const char* given = std::getenv("KERNELWRIGHT_ATTENTION");
+    const std::string name = given != nullptr ? given : "cudnn";
     if (name == "flash") return AttentionChoice{false, false};
     if (name == "flash-fast") return AttentionChoice{false, true};
     if (name == "cudnn") return AttentionChoice{true, false};
     if (name == "cudnn-fast") return AttentionChoice{true, true};
-    throw std::runtime_error("KW_ATTENTION is \"" + name + "\": flash, cudnn, flash-fast or cudnn-fast");
+    throw std::runtime_error("KERNELWRIGHT_ATTENTION is \"" + name + "\": flash, cudnn, flash-fast or cudnn-fast");
   }();
   return choice;
 }

@@ -19,10 +19,10 @@ void require(const Driver& driver, CUresult result, const std::string& tried) {
 }
 
 // Kernels that begin with after_previous() (0_common.cu): one may start while the one ahead of it ends, which hides
-// launches and the way of the first weights. KW_EARLY_LAUNCH=1 turns it on.
+// launches and the way of the first weights. KERNELWRIGHT_EARLY_LAUNCH=1 turns it on.
 bool may_start_early(std::string_view kernel) {
   static const bool wanted = [] {
-    const char* given = std::getenv("KW_EARLY_LAUNCH");
+    const char* given = std::getenv("KERNELWRIGHT_EARLY_LAUNCH");
     return given != nullptr && std::string_view(given) == "1";
   }();
   constexpr std::string_view ready[] = {"embed_bf16",        "embed_f32",   "rms_norm_bf16", "rms_norm_f32",
@@ -36,7 +36,8 @@ LaunchKernelEx launch_with_attributes() {
   static const auto found = [] {
     void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
     void* symbol = library != nullptr ? ::dlsym(library, "cuLaunchKernelEx") : nullptr;
-    if (symbol == nullptr) throw std::runtime_error("the driver has no cuLaunchKernelEx: unset KW_EARLY_LAUNCH");
+    if (symbol == nullptr)
+      throw std::runtime_error("the driver has no cuLaunchKernelEx: unset KERNELWRIGHT_EARLY_LAUNCH");
     return reinterpret_cast<LaunchKernelEx>(symbol);
   }();
   return found;

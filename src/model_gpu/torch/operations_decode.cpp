@@ -30,10 +30,10 @@ bool has_matrix_attention(const Tensor& qkv, const HeadShape& shape) {
          (shape.head_dim == 32 || shape.head_dim == 64 || shape.head_dim == 128);
 }
 
-// KW_ROTATING_ATTENTION=0: rotation as a kernel of its own.
+// KERNELWRIGHT_ROTATING_ATTENTION=0: rotation as a kernel of its own.
 bool rotates_in_attention() {
   static const bool wanted = [] {
-    const char* given = std::getenv("KW_ROTATING_ATTENTION");
+    const char* given = std::getenv("KERNELWRIGHT_ROTATING_ATTENTION");
     return given == nullptr || std::string_view(given) != "0";
   }();
   return wanted;

@@ -15,10 +15,10 @@ cudaDataType_t cublas_type(const Tensor& tensor) {
   return tensor.scalar_type() == at::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-// KW_LOW_RANK=cublas: the general product.
+// KERNELWRIGHT_LOW_RANK=cublas: the general product.
 bool adds_low_rank_itself() {
   static const bool wanted = [] {
-    const char* given = std::getenv("KW_LOW_RANK");
+    const char* given = std::getenv("KERNELWRIGHT_LOW_RANK");
     return given == nullptr || std::string_view(given) != "cublas";
   }();
   return wanted;

@@ -85,10 +85,10 @@ std::int64_t GpuTrainer::chunk_rows() const {
   return operations_.has_kernels() ? std::max(training_.logits_chunk, least_rows_at_once) : training_.logits_chunk;
 }
 
-// KW_LOGITS=bf16: half the bytes, and log-probabilities that are right to 8 bits of a logit only.
+// KERNELWRIGHT_LOGITS=bf16: half the bytes, and log-probabilities that are right to 8 bits of a logit only.
 at::ScalarType GpuTrainer::logits_type() const {
   static const bool narrow = [] {
-    const char* given = std::getenv("KW_LOGITS");
+    const char* given = std::getenv("KERNELWRIGHT_LOGITS");
     return given != nullptr && std::string_view(given) == "bf16";
   }();
   return narrow ? shared_->type : at::kFloat;

@@ -77,8 +77,7 @@ class TorchReference : public Reference {
       const TorchSettings settings(default_dtype(Precision::task_dtype),
                                    options.allow_tf32 ? Arithmetic::eager_with_tf32 : Arithmetic::eager);
       KW_TRY_VOID(checked_outputs(function()(stack), sizes));
-      return time_on_gpu(
-          *event_driver(), [&] { function()(stack); }, options);
+      return time_on_gpu(*event_driver(), [&] { function()(stack); }, options);
     });
   }
 
