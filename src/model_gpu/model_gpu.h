@@ -4,11 +4,11 @@
 // (libkernelwright_model_gpu.so) that is loaded when one of these is first made.
 //
 // Variables of the environment choose between ways to compute the same, to compare them; each is read once:
-//   KERNELWRIGHT_ATTENTION=flash|cudnn|flash-fast|cudnn-fast   attention over whole sequences; fast: gradients in any
-//   order KERNELWRIGHT_LOGITS=bf16                                   the trainer's logits in bf16 instead of float32
-//   KERNELWRIGHT_LOW_RANK=cublas                               adapters' additions by cuBLAS instead of our kernel
-//   KERNELWRIGHT_EARLY_LAUNCH=1                                kernels start before the one ahead of them has ended
-//   KERNELWRIGHT_ROTATING_ATTENTION=0                          rotation as a kernel of its own when decoding
+//   KERNELWRIGHT_ATTENTION=flash|cudnn|flash-fast|cudnn-fast  over whole sequences; fast: gradients summed in any order
+//   KERNELWRIGHT_LOGITS=bf16             the trainer's logits in bf16 instead of float32
+//   KERNELWRIGHT_LOW_RANK=cublas         adapters' additions by cuBLAS instead of our kernel
+//   KERNELWRIGHT_EARLY_LAUNCH=1          kernels start before the one ahead of them has ended
+//   KERNELWRIGHT_ROTATING_ATTENTION=0    rotation as a kernel of its own when decoding
 
 #include <cstdint>
 #include <memory>
