@@ -8,12 +8,7 @@ namespace kw::cli {
 
 Result<ModelFiles> open_model(const std::string& name_or_path) {
   KW_TRY(const std::filesystem::path path, model_path_from_argument(name_or_path));
-  auto files = ModelFiles::open(path);
-  if (files.ok()) return files;
-  Error error = files.error();
-  if (error.message.find("quantization_config") != std::string::npos)
-    error.advice = "kernelwright model convert " + path.string() + " FOLDER makes one that can be computed with";
-  return error;
+  return ModelFiles::open(path);
 }
 
 Result<Parameters> load_with_progress(const ModelFiles& files) {

@@ -11,6 +11,7 @@
 #include "weights/gguf_model.h"
 #include "weights/huggingface_config.h"
 #include "weights/nf4.h"
+#include "weights/nf4_folder.h"
 
 namespace kw::cli {
 namespace fs = std::filesystem;
@@ -18,7 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr std::size_t max_text_file_bytes = 64u << 20;
-constexpr std::string_view nf4_state = ".quant_state.bitsandbytes__nf4";
 // What may lie beside tokenizer.json and belongs to it.
 constexpr const char* tokenizer_files[] = {"tokenizer.json",    "tokenizer_config.json", "special_tokens_map.json",
                                            "added_tokens.json", "chat_template.jinja",   "vocab.json",
@@ -51,32 +51,6 @@ Error in_file(Error error, const fs::path& path) {
   return error;
 }
 
-// config.json less its quantization_config, if that says NF4 with double quantisation; nothing if it has none.
-Result<std::optional<ModelDescription>> nf4_description(const fs::path& folder) {
-  const fs::path path = folder / "config.json";
-  KW_TRY(const std::string text, read_file(path, max_text_file_bytes));
-  auto parsed = parse_bounded_json(text);
-  if (!parsed.ok()) return in_file(parsed.error(), path);
-  Json& config = *parsed;
-  const auto found = config.find("quantization_config");
-  if (found == config.end() || !found->is_object()) return std::optional<ModelDescription>();
-  KW_TRY(const bool four_bits, json_bool_or(*found, "load_in_4bit", false));
-  KW_TRY(const std::string kind, json_string_or(*found, "bnb_4bit_quant_type", "fp4"));
-  KW_TRY(const bool twice, json_bool_or(*found, "bnb_4bit_use_double_quant", false));
-  if (!four_bits || kind != "nf4" || !twice) {
-    return in_file(Error{"of quantised folders only bitsandbytes' NF4 with double quantisation can be read", "", {}},
-                   path);
-  }
-  config.erase("quantization_config");
-  std::string generation;
-  if (fs::exists(folder / "generation_config.json")) {
-    KW_TRY(generation, read_file(folder / "generation_config.json", max_text_file_bytes));
-  }
-  auto description = parse_huggingface_config(config.dump(), generation);
-  if (!description.ok()) return in_file(description.error(), path);
-  return std::optional<ModelDescription>(*description);
-}
-
 VocabularyArrays arrays_of(const GgufVocabulary& vocabulary) {
   VocabularyArrays arrays;
   arrays.model = vocabulary.model;
@@ -95,10 +69,6 @@ struct ModelSource::Contents {
   std::vector<StoredTensor> tensors;
   std::optional<GgufModel> gguf;
   std::optional<WeightFolder> folder;
-
-  FindTensor find() const {
-    return [this](std::string_view name) { return folder->find(name); };
-  }
 };
 
 ModelSource::ModelSource(std::unique_ptr<Contents> contents) : contents_(std::move(contents)) {}
@@ -129,16 +99,14 @@ Result<std::vector<StoredTensor>> list_folder(const WeightFolder& folder, const 
   for (const TensorView* tensor : folder.tensors()) {
     const std::string& name = tensor->name;
     // Parts of an NF4 weight belong to the tensor that they describe.
-    const std::size_t weight_end = name.find(".weight.");
-    if (weight_end != std::string::npos &&
-        folder.find(name.substr(0, weight_end + 7) + std::string(nf4_state)) != nullptr) {
-      found[name.substr(0, weight_end + 7)].bytes += static_cast<std::int64_t>(tensor->bytes.size());
+    if (const auto owner = nf4_owner(folder, name)) {
+      found[*owner].bytes += static_cast<std::int64_t>(tensor->bytes.size());
       continue;
     }
     StoredTensor& stored = found[name];
     stored.name = name;
     stored.bytes += static_cast<std::int64_t>(tensor->bytes.size());
-    if (folder.find(name + std::string(nf4_state)) != nullptr) {
+    if (is_nf4(folder, name)) {
       KW_TRY(const Nf4Tensor quantised, read_nf4(find, name));
       stored.shape = quantised.shape;
       stored.format = "NF4";
@@ -178,7 +146,7 @@ Result<ModelSource> ModelSource::open(const fs::path& path) {
                  adapter ? "this folder holds an adapter: name its base model" : "",
                  {}};
   }
-  KW_TRY(const auto quantised, nf4_description(path));
+  KW_TRY(const auto quantised, read_nf4_config(path));
   if (quantised) {
     contents->description = *quantised;
   } else {
@@ -203,16 +171,7 @@ std::string ModelSource::kind() const {
 
 Result<void> ModelSource::read(const std::string& name, std::span<float> out) const {
   if (contents_->gguf) return contents_->gguf->read(name, out);
-  const WeightFolder& folder = *contents_->folder;
-  if (folder.find(name + std::string(nf4_state)) != nullptr) {
-    KW_TRY(const Nf4Tensor quantised, read_nf4(contents_->find(), name));
-    KW_CHECK(static_cast<std::size_t>(element_count(quantised.shape).value()) == out.size());
-    dequantise_nf4(quantised, out);
-    return {};
-  }
-  const TensorView* tensor = folder.find(name);
-  if (tensor == nullptr) return Error{"the model has no tensor " + name, "", {}};
-  return read_floats(*tensor, out);
+  return read_model_tensor(*contents_->folder, name, out);
 }
 
 OutgoingTensor ModelSource::outgoing(const StoredTensor& tensor, ElementType type) const {

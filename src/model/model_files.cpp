@@ -10,6 +10,7 @@
 #include "tokenizer/vocabulary_sources.h"
 #include "weights/gguf_model.h"
 #include "weights/huggingface_config.h"
+#include "weights/nf4_folder.h"
 #include "weights/safetensors_writer.h"
 
 namespace kw {
@@ -47,9 +48,7 @@ const ModelDescription& ModelFiles::description() const {
 
 Result<void> ModelFiles::read(std::string_view name, std::span<float> out) const {
   if (const auto* gguf = std::get_if<GgufModel>(&contents_->model)) return gguf->read(name, out);
-  const TensorView* tensor = std::get<HuggingFaceModel>(contents_->model).weights.find(name);
-  if (tensor == nullptr) return Error{"there is no tensor '" + std::string(name) + "'", "", {}};
-  return read_floats(*tensor, out);
+  return read_model_tensor(std::get<HuggingFaceModel>(contents_->model).weights, name, out);
 }
 
 std::optional<ModelFiles::Blocks> ModelFiles::blocks(std::string_view name) const {

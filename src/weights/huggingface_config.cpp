@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "weights/bounded_json.h"
+#include "weights/nf4_folder.h"
 
 namespace kw {
 namespace {
@@ -216,10 +217,15 @@ Result<void> write_huggingface_config(const std::filesystem::path& folder, const
 }
 
 Result<HuggingFaceModel> open_huggingface_model(const std::filesystem::path& folder) {
-  KW_TRY(ModelDescription description, read_huggingface_config(folder));
+  KW_TRY(const auto quantised, read_nf4_config(folder));
+  ModelDescription description;
+  if (quantised) {
+    description = *quantised;
+  } else {
+    KW_TRY(description, read_huggingface_config(folder));
+  }
   KW_TRY(WeightFolder weights, WeightFolder::open(folder));
-  std::vector<NamedShape> found;
-  for (const TensorView* tensor : weights.tensors()) found.push_back({tensor->name, tensor->shape});
+  KW_TRY(std::vector<NamedShape> found, model_shapes(weights));
   auto checked = check_tensors(description, std::move(found));
   if (!checked.ok()) {
     Error error = std::move(checked).error();

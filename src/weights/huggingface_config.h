@@ -22,7 +22,7 @@ std::string to_huggingface_config(const ModelDescription& description);
 std::string to_huggingface_generation_config(const ModelDescription& description);
 Result<void> write_huggingface_config(const std::filesystem::path& folder, const ModelDescription& description);
 
-// A folder whose tensors were checked against its description.
+// A folder whose tensors were checked against its description; they may be NF4 (nf4_folder.h reads either).
 struct HuggingFaceModel {
   ModelDescription description;
   WeightFolder weights;
