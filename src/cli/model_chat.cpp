@@ -9,7 +9,6 @@
 #include "cli/model_command.h"
 #include "cli/model_load.h"
 #include "cli/model_source.h"
-#include "rollout/cpu_decoder.h"
 #include "rollout/rollout.h"
 #include "tokenizer/chatml.h"
 
@@ -29,6 +28,7 @@ struct ChatArguments {
   float top_p = 0.95f;
   std::int32_t top_k = 0;
   std::uint64_t seed = 1;
+  std::string device = "auto";
 };
 
 // The models' own templates begin with one of these where a conversation has no system message.
@@ -139,11 +139,10 @@ Result<void> talk(Context& context, const ChatArguments& arguments) {
     system = default_system(source.chat_template());
   }
   ThreadTeam team;
-  CpuDecoderOptions options;
   // Rows beyond the tokenizer are padding.
-  options.usable_vocabulary =
+  const auto usable =
       std::min<std::int64_t>(files.description().vocabulary, static_cast<std::int64_t>(tokenizer.size()));
-  KW_TRY(const auto decoder, make_cpu_decoder(team, files, adapters, options));
+  KW_TRY(const auto decoder, open_decoder(arguments.device, team, files, adapters, usable));
   Rollout rollout(*decoder, &tokenizer);
   Conversation conversation(rollout, tokenizer, files.description(), arguments);
   KW_TRY_VOID(conversation.begin(system));
@@ -180,7 +179,7 @@ Result<void> talk(Context& context, const ChatArguments& arguments) {
 }  // namespace
 
 void add_model_chat_command(CLI::App& model, Context& context) {
-  auto* chat = model.add_subcommand("chat", "Talks with a model (ChatML), on the CPU; answers appear as they are made");
+  auto* chat = model.add_subcommand("chat", "Talks with a model (ChatML); answers appear as they are made");
   add_json_flag(*chat, context);
   auto arguments = std::make_shared<ChatArguments>();
   chat->add_option("MODEL", arguments->model, "GGUF file, Hugging Face folder, or a fetched name")->required();
@@ -188,6 +187,7 @@ void add_model_chat_command(CLI::App& model, Context& context) {
   auto* system =
       chat->add_option("--system", arguments->system, "system message (default: that of the model's template)");
   chat->add_option("--adapter", arguments->adapter, "folder of a LoRA adapter (PEFT)");
+  add_device_option(*chat, arguments->device);
   chat->add_flag("--greedy", arguments->greedy, "always the likeliest token");
   chat->add_option("--max-tokens", arguments->max_tokens, "of an answer")
       ->capture_default_str()

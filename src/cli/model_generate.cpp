@@ -1,10 +1,10 @@
 #include <iostream>
 
+#include "arithmetic/thread_team.h"
 #include "base/interrupt.h"
 #include "cli/model_command.h"
 #include "cli/model_load.h"
 #include "cli/token_list.h"
-#include "rollout/cpu_decoder.h"
 #include "rollout/rollout.h"
 
 namespace kw::cli {
@@ -19,6 +19,7 @@ struct GenerateArguments {
   float temperature = 0;
   std::uint64_t seed = 1;
   bool stop = false;
+  std::string device = "auto";
 };
 
 Result<Json> generate(const GenerateArguments& arguments) {
@@ -26,7 +27,7 @@ Result<Json> generate(const GenerateArguments& arguments) {
   KW_TRY(const ModelFiles files, open_model(arguments.model));
   KW_TRY(const std::vector<Adapter> adapters, load_adapters(arguments.adapter, files.description()));
   ThreadTeam team;
-  KW_TRY(const auto decoder, make_cpu_decoder(team, files, adapters));
+  KW_TRY(const auto decoder, open_decoder(arguments.device, team, files, adapters));
   Rollout rollout(*decoder);
   std::vector<RequestId> ids;
   for (const auto& prompt : prompts) {
@@ -69,6 +70,7 @@ void add_model_generate_command(CLI::App& model, Context& context) {
   command->add_option("--tokens", arguments->tokens, "ids, as in 1,2,3; a semicolon begins another sequence")
       ->required();
   command->add_option("--adapter", arguments->adapter, "folder of a LoRA adapter (PEFT)");
+  add_device_option(*command, arguments->device);
   command->add_option("--max-tokens", arguments->max_tokens)->capture_default_str()->check(CLI::PositiveNumber);
   command->add_option("--samples", arguments->samples, "answers to each")
       ->capture_default_str()

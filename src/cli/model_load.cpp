@@ -3,6 +3,8 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "cli/model_source.h"
+#include "model_gpu/model_gpu.h"
+#include "rollout/cpu_decoder.h"
 
 namespace kw::cli {
 
@@ -31,6 +33,28 @@ Result<std::vector<Adapter>> load_adapters(const std::string& folder, const Mode
   KW_TRY(Adapter adapter, adapter_from(file, description, "adapter"));
   adapters.push_back(std::move(adapter));
   return adapters;
+}
+
+void add_device_option(CLI::App& command, std::string& device) {
+  command.add_option("--device", device, "where to compute; auto: a GPU where there is one")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "cpu", "gpu"}));
+}
+
+Result<std::unique_ptr<Decoder>> open_decoder(const std::string& device, ThreadTeam& team, const ModelFiles& files,
+                                              const std::vector<Adapter>& adapters, std::int64_t usable_vocabulary) {
+  const auto gpu = device == "cpu" ? Result<std::string>(Error{"not wanted", "", {}}) : model_gpu_name();
+  if (device == "gpu" && !gpu.ok()) return gpu.error();
+  if (gpu.ok()) {
+    GpuDecoderOptions options;
+    options.usable_vocabulary = usable_vocabulary;
+    KW_TRY(const Parameters parameters, load_with_progress(files));
+    return make_gpu_decoder(parameters, adapters, options);
+  }
+  CpuDecoderOptions options;
+  options.usable_vocabulary = usable_vocabulary;
+  KW_TRY(std::unique_ptr<Decoder> decoder, make_cpu_decoder(team, files, adapters, options));
+  return decoder;
 }
 
 }  // namespace kw::cli

@@ -202,6 +202,10 @@ TEST_F(ModelCommand, GeneratesAndChats) {
   std::vector<std::string> other = ask;
   other.insert(other.end(), {"--seed", "9"});
   EXPECT_NE(Json::parse(run(other).output)["tokens"], first["tokens"]);
+  std::vector<std::string> on_gpu = ask;
+  on_gpu.insert(on_gpu.end(), {"--device", "gpu"});
+  const auto gpu = run(on_gpu);  // where there is none, it says so
+  EXPECT_TRUE(gpu.exit_code == 0 || gpu.output.find("GPU") != std::string::npos) << gpu.output;
   // A conversation from standard input ends with it.
   const auto talk = run({"model", "chat", tiny(), "--max-tokens", "4"}, "one\ntwo\n/exit\nthree\n");
   EXPECT_EQ(talk.exit_code, 0) << talk.error_output;
