@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <fstream>
 
 #include "agent/answer.h"
@@ -177,11 +177,11 @@ TEST(HostileAnswers, TakeLittleTime) {
         std::string("//\n"), std::string("~~~\n```\n"), std::string("\\\n"), std::string("#define a \\\n"),
         std::string("__global__ "), std::string("</think>"), std::string("```cuda\n/*\n```\n*/\n")}) {
     const std::string text = repeat(part, most / part.size());
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of the processor: other programs do not count
     const Answer answer = parse_answer(text);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     EXPECT_NE(answer.outcome, AnswerOutcome::kernel) << part;
-    EXPECT_LT(seconds, 2) << part;  // about 0.05 s alone on a core
+    EXPECT_LT(seconds, 15) << part;  // about 0.05 s; 50 times that with sanitizers
   }
 }
 
