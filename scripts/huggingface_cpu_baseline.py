@@ -13,6 +13,9 @@ import pathlib
 import subprocess
 import time
 
+CORES = os.sched_getaffinity(0)
+os.environ.setdefault("OMP_PROC_BIND", "true")  # each thread of PyTorch on a core of its own, as ours are
+
 import torch
 import transformers
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
@@ -31,19 +34,35 @@ def tiny(name):
                                         tie_word_embeddings=True, bos_token_id=None, eos_token_id=None, pad_token_id=0))
 
 
-def train_speed(model, seconds):
+def ragged_batch(model):
+    """The same lengths as `bench train --ragged`, padded to the longest as the usual collator does; loss on the second half of each."""
+    lengths = [256 * tenths // 10 for tenths in (4, 16, 7, 12, 9, 10, 5, 17)]
+    tokens = torch.zeros(8, max(lengths), dtype=torch.long)
+    mask, labels = torch.zeros_like(tokens), torch.full_like(tokens, -100)
+    for i, n in enumerate(lengths):
+        tokens[i, :n] = torch.randint(0, model.config.vocab_size, (n,))
+        mask[i, :n] = 1
+        labels[i, (n + 1) // 2:n] = tokens[i, (n + 1) // 2:n]
+    return tokens, mask, labels, sum(lengths)
+
+
+def train_speed(model, seconds, ragged=False):
     tokens = torch.randint(0, model.config.vocab_size, (8, 256))
+    batch, real = {"input_ids": tokens, "labels": tokens}, tokens.numel()
+    if ragged:
+        tokens, mask, labels, real = ragged_batch(model)
+        batch = {"input_ids": tokens, "attention_mask": mask, "labels": labels}
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     steps, start = -1, time.perf_counter()
     while steps < 3 or time.perf_counter() - start < seconds:
-        model(tokens, labels=tokens, use_cache=False).loss.backward()
+        model(**batch, use_cache=False).loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
         steps += 1
         if steps == 0:  # the first one warmed up
             start = time.perf_counter()
-    return steps * tokens.numel() / (time.perf_counter() - start)
+    return steps * real / (time.perf_counter() - start)
 
 
 def generate_speed(model, batch):
@@ -58,25 +77,33 @@ def generate_speed(model, batch):
 
 
 def ours(program, *arguments):
-    out = subprocess.run([program, "bench", *map(str, arguments), "--json"], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([program, "bench", *map(str, arguments), "--json"], capture_output=True, text=True, check=True,
+                         preexec_fn=lambda: os.sched_setaffinity(0, CORES)).stdout
     return json.loads(out)["rows"][0]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", help="kernelwright, to be measured in turns")
-    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--only", help="a part of a line's name")
     arguments = parser.parse_args()
-    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    torch.set_num_threads(len(CORES))
     rows = []
 
     def row(name, our_bench, key, theirs):
         if arguments.only and arguments.only not in name:
             return
-        mine = ours(arguments.program, *our_bench) if arguments.program else None
-        rows.append({"what": name, "theirs": theirs(), "ours": mine[key] if mine else None,
+        # In turns, and the best of each: a virtual machine is not alone on its host.
+        mine, their_best = None, 0.0
+        for _ in range(3):
+            if arguments.program:
+                now = ours(arguments.program, *our_bench)
+                mine = now if mine is None or now[key] > mine[key] else mine
+            their_best = max(their_best, theirs())
+            time.sleep(0.5)  # OpenMP's threads go on spinning for a while
+        rows.append({"what": name, "theirs": their_best, "ours": mine[key] if mine else None,
                      "share_of_roof": mine["share_of_roof"] if mine else None})
         if not arguments.json:
             last = rows[-1]
@@ -90,6 +117,9 @@ def main():
     for name in PRESETS:
         row(f"{name}, training, 8 x 256", ["train", name, "--seconds", arguments.seconds], "tokens_per_s",
             lambda name=name: train_speed(tiny(name).train(), arguments.seconds))
+    for name in PRESETS:
+        row(f"{name}, training, 8 ragged sequences of 256 on average, answers scored", ["train", name, "--ragged", "--seconds", arguments.seconds],
+            "tokens_per_s", lambda name=name: train_speed(tiny(name).train(), arguments.seconds, True))
     for name in PRESETS:
         row(f"{name}, generation, batch 64", ["rollout", name, "--batch", 64, "--prompt", PROMPT, "--tokens", ANSWER], "all_tokens_per_s",
             lambda name=name: generate_speed(tiny(name).eval(), 64))

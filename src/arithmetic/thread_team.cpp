@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <chrono>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -41,11 +42,24 @@ bool spin(const Done& done) {
   return false;
 }
 
-int usable_cores() {
+// Numbers of the cores that this process may use.
+std::vector<int> usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  std::vector<int> cores;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &set)) cores.push_back(core);
+  if (cores.empty()) cores.push_back(0);
+  return cores;
+}
+
+// Of the calling thread. What fails is not needed.
+void stay_on(std::span<const int> cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(core, &set);
+  static_cast<void>(::sched_setaffinity(0, sizeof set, &set));
 }
 
 }  // namespace
@@ -100,8 +114,22 @@ struct ThreadTeam::State {
 };
 
 ThreadTeam::ThreadTeam(int threads) : state_(std::make_unique<State>()) {
-  if (threads <= 0) threads = usable_cores();
-  for (int i = 1; i < threads; ++i) state_->threads.emplace_back([state = state_.get()] { state->live(); });
+  const std::vector<int> cores = usable_cores();
+  if (threads <= 0) threads = static_cast<int>(cores.size());
+  // Schedulers of virtual machines may put threads that wake each other on one core to save another. Where every thread
+  // can have a core, each stays on its own, and the caller is moved off theirs, free to go where it will.
+  const bool spread = threads > 1 && static_cast<std::size_t>(threads) <= cores.size();
+  for (int i = 1; i < threads; ++i) {
+    const int core = cores[static_cast<std::size_t>(i) % cores.size()];
+    state_->threads.emplace_back([state = state_.get(), spread, core] {
+      if (spread) stay_on(std::span(&core, 1));
+      state->live();
+    });
+  }
+  if (spread) {
+    stay_on(std::span(cores).first(1));
+    stay_on(cores);
+  }
 }
 
 ThreadTeam::~ThreadTeam() {

@@ -28,6 +28,7 @@ struct BenchArguments {
   std::int64_t sequences = 8, length = 256;               // train
   std::int64_t lora_rank = 0;
   bool recompute = false;
+  bool ragged = false;
   std::vector<std::int64_t> batches{1, 16, 64};  // rollout
   std::int64_t prompt = 64, tokens = 128;
   double seconds = 3;
@@ -54,16 +55,24 @@ Result<Parameters> bench_parameters(ThreadTeam& team, const std::string& name, s
   return initial_parameters(team, description, 1);
 }
 
-PackedBatch random_batch(const ModelDescription& model, std::int64_t sequences, std::int64_t length, bool adapted) {
+// Lengths of examples in tenths of their mean, as tasks with their kernels have them.
+constexpr std::int64_t ragged_tenths[] = {4, 16, 7, 12, 9, 10, 5, 17};
+
+// Sequences of one length, every token scored; or ragged ones whose second half, the answer, is.
+PackedBatch random_batch(const ModelDescription& model, const BenchArguments& arguments) {
   Random random(2);
   PackedBatch batch;
   batch.starts.push_back(0);
-  for (std::int64_t i = 0; i < sequences * length; ++i) {
-    batch.tokens.push_back(static_cast<std::int32_t>(random.integer(0, model.vocabulary - 1)));
-    batch.scored.push_back(i % length > 0 ? 1 : 0);
-    if ((i + 1) % length == 0) batch.starts.push_back(i + 1);
+  for (std::int64_t n = 0; n < arguments.sequences; ++n) {
+    const std::int64_t length =
+        arguments.ragged ? std::max<std::int64_t>(2, arguments.length * ragged_tenths[n % 8] / 10) : arguments.length;
+    for (std::int64_t i = 0; i < length; ++i) {
+      batch.tokens.push_back(static_cast<std::int32_t>(random.integer(0, model.vocabulary - 1)));
+      batch.scored.push_back(i >= (arguments.ragged ? (length + 1) / 2 : 1) ? 1 : 0);
+    }
+    batch.starts.push_back(static_cast<std::int64_t>(batch.tokens.size()));
   }
-  if (adapted) batch.adapter.assign(static_cast<std::size_t>(sequences), 0);
+  if (arguments.lora_rank > 0) batch.adapter.assign(static_cast<std::size_t>(arguments.sequences), 0);
   return batch;
 }
 
@@ -92,10 +101,10 @@ Result<Json> bench_train_one(ThreadTeam& team, const std::string& name, const Be
   options.train_base = !lora;
   options.recompute = arguments.recompute;
   KW_TRY(const auto trainer, make_cpu_trainer(team, std::move(parameters), std::move(adapters), options, {}));
-  const PackedBatch batch = random_batch(model, arguments.sequences, arguments.length, lora);
+  const PackedBatch batch = random_batch(model, arguments);
+  const auto scored = static_cast<std::size_t>(std::count(batch.scored.begin(), batch.scored.end(), 1));
   ScoreGradients gradients;
-  gradients.log_prob.assign(static_cast<std::size_t>(arguments.sequences * (arguments.length - 1)),
-                            -1.0f / static_cast<float>(arguments.sequences * (arguments.length - 1)));
+  gradients.log_prob.assign(scored, -1.0f / static_cast<float>(scored));
   double best_s = 1e9, forward_s = 0, backward_s = 0, step_s = 0;
   std::int64_t steps = -1;  // the first one warms up
   auto start = Clock::now();
@@ -115,9 +124,11 @@ Result<Json> bench_train_one(ThreadTeam& team, const std::string& name, const Be
     best_s = std::min(best_s, seconds_since(begin));
   }
   const double all_s = seconds_since(start);
-  const auto tokens = static_cast<double>(arguments.sequences * arguments.length);
+  const auto tokens = static_cast<double>(batch.tokens.size());
   // The gradient of a product is two products; of a frozen weight, one. What recomputing costs is not work done.
-  const double flops = tokens * (lora ? 2 : 3) * forward_flops(model, static_cast<double>(arguments.length + 1) / 2);
+  const double unscored = tokens - static_cast<double>(scored);
+  const double flops = (lora ? 2 : 3) * (tokens * forward_flops(model, static_cast<double>(arguments.length + 1) / 2) -
+                                         unscored * 2 * static_cast<double>(model.vocabulary * model.hidden));
   const auto count = static_cast<double>(steps);
   return Json{{"model", name},
               {"parameters", parameter_count(model)},
@@ -139,16 +150,21 @@ Result<Json> bench_rollout_one(ThreadTeam& team, const std::string& name, CpuDec
   const ModelDescription& model = decoder.description();
   Random random(1);
   Rollout rollout(decoder);
-  for (std::int64_t i = 0; i < batch; ++i) {
-    GenerationRequest request;
+  std::vector<GenerationRequest> requests(static_cast<std::size_t>(batch));
+  for (GenerationRequest& request : requests) {
     for (std::int64_t n = 0; n < arguments.prompt; ++n)
       request.prompt.push_back(static_cast<std::int32_t>(random.integer(0, model.vocabulary - 1)));
-    request.max_tokens = arguments.tokens;
+    request.max_tokens = std::min<std::int64_t>(arguments.tokens, 8);
     request.rule.seed = random.next();
+  }
+  KW_TRY([[maybe_unused]] const auto warm, rollout.generate(requests));
+  const std::int64_t warm_tokens = rollout.statistics().sampled_tokens;
+  for (GenerationRequest& request : requests) {
+    request.max_tokens = arguments.tokens;
     KW_TRY([[maybe_unused]] const RequestId id, rollout.submit(std::move(request)));
   }
   const auto start = Clock::now();
-  while (rollout.statistics().sampled_tokens < batch) {
+  while (rollout.statistics().sampled_tokens < warm_tokens + batch) {
     KW_TRY([[maybe_unused]] const bool worked, rollout.advance());
   }
   const double prompt_s = seconds_since(start);
@@ -238,9 +254,9 @@ void run_bench(Context& context, const BenchArguments& arguments, bool train) {
   std::cout << roof_text(roof, team.size());
   const auto r = Align::right;
   if (train) {
-    std::cout << fmt::format("training{}, {} x {} tokens\n",
+    std::cout << fmt::format("training{}, {} x {} tokens{}\n",
                              arguments.lora_rank > 0 ? fmt::format(", LoRA of rank {}", arguments.lora_rank) : "",
-                             arguments.sequences, arguments.length);
+                             arguments.sequences, arguments.length, arguments.ragged ? ", ragged" : "");
     Table table(
         {"model", "parameters", "tokens/s", "best", "forward ms", "backward ms", "step ms", "GFLOP/s", "of roof"},
         {Align::left, r, r, r, r, r, r, r, r});
@@ -292,6 +308,8 @@ void add_bench_command(CLI::App& app, Context& context) {
           ->check(CLI::Range(2, 1 << 20));
       command->add_option("--lora", arguments->lora_rank, "train an adapter of this rank instead of everything")
           ->check(CLI::Range(1, 4096));
+      command->add_flag("--ragged", arguments->ragged,
+                        "lengths from 0.4 to 1.7 of --length, loss on the second half of each");
       command->add_flag("--recompute", arguments->recompute, "activations are computed again in the backward pass");
       command->add_option("--seconds", arguments->seconds, "of each model, at least")->capture_default_str();
     } else {
