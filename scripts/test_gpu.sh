@@ -2,7 +2,7 @@
 # Tests that need an NVIDIA GPU, in about ten minutes; where there is none they are skipped, and the reason is said.
 #   KW_BUILD    folder with the programs (default build)
 #   KW_RESULTS  where the tables go (default build/gpu-results)
-#   KW_STEPS    some of: tests agree self repeat soak speed load_inline sanitizer calibrate kernels (default: all but the last)
+#   KW_STEPS    some of: tests agree self repeat soak speed load_inline sanitizer calibrate kernels model (default: all but the last two)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 skip() { echo "GPU tests skipped: $*"; exit 0; }
@@ -32,7 +32,7 @@ step() {
 for each in $steps; do
   case $each in
     tests)
-      for test in gpu reference profile; do
+      for test in gpu reference profile model_gpu; do
         found=$(find_program ${test}_test)
         [ -n "$found" ] && step "${test}_test" 120 "$found" --gtest_filter='*Gpu*'
       done ;;
@@ -58,6 +58,9 @@ for each in $steps; do
         echo "--- sanitizer: skipped: compute-sanitizer is not on PATH"
       fi ;;
     calibrate) step calibrate 240 "$program" calibrate --measure "$results/kernels.jsonl" --out "$results/fitted.yaml" ;;
+    model)  # training and generation, ours and Hugging Face's
+      step model_gpu 150 "$(find_program model_gpu_bench)" correct decode train
+      step model_huggingface 200 python3 scripts/gpu_huggingface_baseline.py --models small-30m,smollm2-135m,qwen2.5-coder-0.5b ;;
     kernels) step kernels 500 python3 scripts/check_kernels_on_gpu.py "$results/kernels.md" ;;
     *) echo "unknown step: $each"; failed=1 ;;
   esac

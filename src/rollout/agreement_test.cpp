@@ -171,6 +171,11 @@ TEST(Agreement, LogProbsAreThoseOfTraining) {
   expect_log_probs_of_training(Architecture::llama, 17, 60, 10);
 }
 
+TEST(AgreementSlow, EveryBatchSizeAndEveryPromptLength) {
+  for (std::int64_t count = 1; count <= 64; ++count) expect_log_probs_of_training(Architecture::llama, count, 50, 8);
+  expect_log_probs_of_training(Architecture::qwen2, 300, 300, 6);  // one request of each length
+}
+
 TEST(AgreementSlow, LogProbsAreThoseOfTraining) {
   for (const Architecture architecture : {Architecture::llama, Architecture::qwen2}) {
     for (const std::int64_t count : {1, 3, 17, 64}) expect_log_probs_of_training(architecture, count, 300, 30);
