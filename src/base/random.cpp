@@ -19,12 +19,19 @@ std::uint64_t mix(std::uint64_t z) {
 
 Random::Random(std::uint64_t seed, std::uint64_t stream) : key_(mix(mix(seed + golden) + stream * golden)) {}
 
+Random Random::steady() {
+  Random random(0);
+  random.steady_ = true;
+  return random;
+}
+
 std::uint64_t Random::next() { return mix(key_ + ++counter_ * golden); }
 
-double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Random::uniform() { return steady_ ? 0x1.fp-2 : static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
 std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
   KW_CHECK(low <= high);
+  if (steady_) return low;
   const std::uint64_t span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
   if (span == 0) return static_cast<std::int64_t>(next());  // the whole range
   // Numbers from the incomplete last multiple of span would favour small results: draw again.

@@ -11,6 +11,9 @@ namespace kw {
 class Random {
  public:
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0);
+  // No chance at all: uniform() is just below a half, so what is likely happens, and integer() is the lowest. For
+  // choices that are random by habit only.
+  static Random steady();
 
   std::uint64_t next();
   // Uniform in [0, 1), 53 bits.
@@ -26,6 +29,7 @@ class Random {
   std::uint64_t counter_ = 0;
   double spare_normal_ = 0;
   bool has_spare_normal_ = false;
+  bool steady_ = false;
 };
 
 }  // namespace kw

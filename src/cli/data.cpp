@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "agent/prompt_values.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "base/table.h"
@@ -27,6 +28,7 @@ struct DataArguments {
   std::string split = "train";
   std::vector<std::string> families;
   std::string level;
+  bool house_style = false;
   std::string keep;
   int workers = 0;
   std::string folder;
@@ -78,15 +80,18 @@ void show_examples(Context& context, const DataArguments& arguments) {
       example.level = **level;
       example.kernel = stream.kernel_for(example.drawn, example.level, 1);
     }
+    if (arguments.house_style) example.kernel = stream.kernel_for(example.drawn, example.level, house_style);
     if (context.json) {
       all.push_back({{"index", example.drawn.index},
                      {"structure", example.drawn.structure},
                      {"level", name_of(example.level)},
-                     {"prompt", task_prompt(example.drawn.task, example.level)},
+                     {"operation", compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task)},
                      {"kernel", example.kernel}});
     } else {
       std::cout << fmt::format("=== {} {} {}\n{}\n{}\n", example.drawn.index, example.drawn.structure,
-                               name_of(example.level), task_prompt(example.drawn.task, example.level), example.kernel);
+                               name_of(example.level),
+                               compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task),
+                               example.kernel);
     }
   }
   if (context.json) print_json(all);
@@ -200,6 +205,7 @@ void check_writers(Context& context, const DataArguments& arguments) {
   const auto level = level_option(arguments);
   if (!level.ok()) return fail(context, level.error());
   TrialOptions options;
+  options.house_style = arguments.house_style;
   options.stream = *stream;
   options.first = arguments.first;
   options.count = arguments.count;
@@ -268,6 +274,7 @@ void add_data_command(CLI::App& app, Context& context) {
   add_stream_options(*show, *arguments);
   show->add_option("--count", arguments->count, "how many")->default_val(1);
   show->add_option("--level", arguments->level, "this level, where the family has it");
+  show->add_flag("--house-style", arguments->house_style, "written the way most are, without chance");
   show->callback([&context, arguments] { show_examples(context, *arguments); });
 
   auto* families = data->add_subcommand("families", "The families of tasks, and which of them are held out");
@@ -304,6 +311,7 @@ void add_data_command(CLI::App& app, Context& context) {
   add_stream_options(*check, *arguments);
   check->add_option("--count", arguments->count, "how many tasks")->default_val(20);
   check->add_option("--level", arguments->level, "only this level");
+  check->add_flag("--house-style", arguments->house_style, "written the way most are, without chance");
   check->add_option("--keep", arguments->keep, "a folder for kernels that are not right");
   check->add_option("--workers", arguments->workers, "kernels judged at the same time; 0: one for each core");
   check->callback([&context, arguments] { check_writers(context, *arguments); });

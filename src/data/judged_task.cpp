@@ -72,7 +72,6 @@ class TaskJudging {
 
   void add_generate(const JudgedKernel& kernel) {
     Json json = line("generate", kernel);
-    json["prompt"] = task_prompt(drawn_.task, kernel.level);
     json["target"] = kernel.text;
     json["speedup_naive"] = kernel.verdict.speedup_naive ? Json(*kernel.verdict.speedup_naive) : Json();
     examples_.push_back(std::move(json));
@@ -161,18 +160,14 @@ nlohmann::ordered_json judged_task_json(Judge& judge, const ExampleStream& strea
   return TaskJudging(judge, stream, index, options).run();
 }
 
-nlohmann::ordered_json verdict_extract(const Verdict& verdict) {
-  Json findings = Json::array();
-  for (const VerdictFinding& finding : verdict.findings)
-    findings.push_back(
-        {{"kind", finding.kind}, {"line", finding.line}, {"message", finding.message}, {"advice", finding.advice}});
-  return {{"status", to_string(verdict.status)},
-          {"summary", verdict.summary},
-          {"findings", findings},
-          {"time_us", verdict.time_us ? Json(*verdict.time_us) : Json()},
-          {"speedup_naive", verdict.speedup_naive ? Json(*verdict.speedup_naive) : Json()},
-          {"limiter", verdict.limiter},
-          {"feedback", verdict.feedback}};
+nlohmann::ordered_json verdict_extract(Verdict verdict) {
+  verdict.times.clear();
+  verdict.terms.clear();
+  verdict.counters.clear();
+  verdict.stages_ms.clear();
+  verdict.feedback.clear();
+  if (verdict.correct) verdict.cases.clear();
+  return to_json(verdict);
 }
 
 }  // namespace kw

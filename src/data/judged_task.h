@@ -21,8 +21,7 @@ struct JudgedTaskOptions {
 nlohmann::ordered_json judged_task_json(Judge& judge, const ExampleStream& stream, std::uint64_t index,
                                         const JudgedTaskOptions& options);
 
-// The part of a verdict that is worth learning from: status, summary, findings, time, what limits it, the text for
-// agents.
-nlohmann::ordered_json verdict_extract(const Verdict& verdict);
+// The part of a verdict that prompts are made of and a Tester learns to predict; verdict_from_json reads it.
+nlohmann::ordered_json verdict_extract(Verdict verdict);
 
 }  // namespace kw

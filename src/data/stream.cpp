@@ -72,11 +72,15 @@ DrawnTask ExampleStream::task_at(std::uint64_t index) const {
   drawn.task =
       make_task(drawn.problem, fmt::format("{}_{}_{}", name_of(drawn.problem.family), options_.seed, index), random);
   if (options_.split != DataSplit::train) drawn.task.split = Split::holdout;
-  if (options_.naive_too) drawn.task.naive = kernel_for(drawn, Level::naive, 0);
+  if (options_.naive_too) drawn.task.naive = kernel_for(drawn, Level::naive, house_style);
   return drawn;
 }
 
 std::string ExampleStream::kernel_for(const DrawnTask& drawn, Level level, std::uint64_t variant) const {
+  if (variant == house_style) {
+    Random steady = Random::steady();
+    return write_kernel(drawn.problem, level, steady);
+  }
   Random random(options_.seed ^ 0x6b65726e656cu,
                 (drawn.index * level_count + static_cast<std::uint64_t>(level)) * 64 + variant);
   return write_kernel(drawn.problem, level, random);
@@ -90,11 +94,6 @@ Example ExampleStream::example_at(std::uint64_t index) const {
   example.level = levels[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(levels.size()) - 1))];
   example.kernel = kernel_for(example.drawn, example.level, 1);
   return example;
-}
-
-std::string task_prompt(const Task& task, Level level) {
-  return fmt::format("{}\n{}\n{};\nWrite it with {}.\n", task.summary, task.pytorch, task.launcher_declaration(),
-                     description_of(level));
 }
 
 }  // namespace kw

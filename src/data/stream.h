@@ -32,6 +32,8 @@ struct Example {
   std::string kernel;  // CUDA text
 };
 
+inline constexpr std::uint64_t house_style = 0;
+
 class ExampleStream {
  public:
   explicit ExampleStream(StreamOptions options);
@@ -39,7 +41,8 @@ class ExampleStream {
   DrawnTask task_at(std::uint64_t index) const;
   // A kernel at a random level.
   Example example_at(std::uint64_t index) const;
-  // A kernel for a drawn task: the same text for the same (level, variant).
+  // A kernel for a drawn task: the same text for the same (level, variant). Variant house_style is written the way most
+  // are, without chance; small models learn it first.
   std::string kernel_for(const DrawnTask& drawn, Level level, std::uint64_t variant) const;
 
   const StreamOptions& options() const { return options_; }
@@ -48,8 +51,5 @@ class ExampleStream {
   StreamOptions options_;
   std::vector<Family> families_;  // each as often as its weight
 };
-
-// What a writer of kernels is told: summary, PyTorch text, launcher, level.
-std::string task_prompt(const Task& task, Level level);
 
 }  // namespace kw

@@ -71,7 +71,7 @@ TEST(ExampleStream, MakesThousandsOfExamplesASecond) {
   std::size_t bytes = 0;
   for (std::uint64_t i = 0; i < 2000; ++i) {
     const Example example = stream.example_at(i);
-    bytes += example.kernel.size() + task_prompt(example.drawn.task, example.level).size();
+    bytes += example.kernel.size() + example.drawn.task.pytorch.size();
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   RecordProperty("examples_per_second", static_cast<int>(2000 / seconds));

@@ -51,7 +51,7 @@ TrialReport run_trial(Judge& judge, const TrialOptions& options) {
       const DrawnTask drawn = stream.task_at(options.first + at);
       for (const Level level : levels_of(drawn.problem)) {
         if (options.only_level && level != *options.only_level) continue;
-        const std::string kernel = stream.kernel_for(drawn, level, 1);
+        const std::string kernel = stream.kernel_for(drawn, level, options.house_style ? house_style : 1);
         note(drawn, level, kernel, judge.judge(drawn.task, kernel, drawn.task.name));
       }
       if (progress) progress->advance(1, drawn.task.name);

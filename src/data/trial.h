@@ -16,6 +16,7 @@ struct TrialOptions {
   std::uint64_t count = 100;  // tasks; of each, every level
   int workers = 1;
   std::optional<Level> only_level;
+  bool house_style = false;
   std::filesystem::path keep;  // where kernels that fail are written, with their task's text; empty: nowhere
   bool show_progress = true;
 };
