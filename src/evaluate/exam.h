@@ -1,0 +1,77 @@
+#pragma once
+// An exam: tasks that training never saw, answers by a model, verdicts by the judge. Generation is batched, and the
+// judge works while it goes on. With temperature 0 the same model gives the same paper.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/dialect.h"
+#include "data/stream.h"
+#include "judge/judge.h"
+#include "rollout/rollout.h"
+
+namespace kw {
+
+struct ExamQuestion {
+  Task task;
+  AgentRole role = AgentRole::generator;
+  std::string group;  // what is reported apart: "composition", "novel", "suite"
+  std::string family;
+  int tier = 0;
+  std::string level;                   // Generator: what is asked for; may be empty
+  std::string kernel;                  // Optimizer: the kernel that it is shown, and what the judge said
+  std::optional<Verdict> verdict;
+};
+
+struct ExamAnswer {
+  std::size_t question = 0;
+  std::int64_t sample = 0;
+  Answer answer;
+  std::optional<Verdict> verdict;  // none when the answer has no kernel
+  std::string text;                // as the model said it
+  std::int64_t tokens = 0;
+  FinishReason finish = FinishReason::length;
+};
+
+struct ExamOptions {
+  std::int64_t samples = 1;
+  float temperature = 0;
+  std::uint64_t seed = 0;
+  std::int64_t max_tokens = 1024;
+  int judge_workers = 0;  // 0: all cores
+  std::function<void(std::size_t done, std::size_t all)> progress;
+};
+
+struct ExamResult {
+  std::vector<ExamAnswer> answers;  // in the order of the questions, then samples
+  double seconds = 0;
+  bool interrupted = false;
+};
+
+// adapter_of: of the decoder, by role.
+Result<ExamResult> sit_exam(Rollout& rollout, const Dialect& dialect, Judge& judge,
+                            const std::vector<ExamQuestion>& questions,
+                            const std::function<std::int32_t(AgentRole)>& adapter_of, const ExamOptions& options);
+
+// Counts of what came out, for one group or all.
+struct ExamScore {
+  std::int64_t answers = 0;
+  std::int64_t kernels = 0;   // the answer held a kernel
+  std::int64_t compiled = 0;
+  std::int64_t correct = 0;
+  std::int64_t faster = 0;    // Optimizer: correct, and faster than the kernel that it was shown
+  std::int64_t unjudged = 0;  // unsupported, or the judge's own fault: no part of `answers`
+  double geometric_mean_speedup = 0;  // over naive, of the correct ones with a time
+};
+ExamScore score_of(const std::vector<ExamQuestion>& questions, const ExamResult& result, std::string_view group = "");
+
+// Generator's questions from a held-out stream of the data module, naive kernels as baselines.
+std::vector<ExamQuestion> drawn_questions(DataSplit split, std::uint64_t seed, std::size_t count);
+// Optimizer's questions: `improve` correct naive kernels and `repair` mutants that the judge finds wrong; both are
+// judged first.
+Result<std::vector<ExamQuestion>> optimizer_questions(Judge& judge, DataSplit split, std::uint64_t seed,
+                                                      std::size_t improve, std::size_t repair);
+
+}  // namespace kw
