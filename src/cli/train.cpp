@@ -65,10 +65,12 @@ Result<void> set_shares(const std::vector<std::string>& texts, LessonPlan& plan)
       char* end = nullptr;
       const std::string number = sign == std::string::npos ? "1" : text.substr(sign + 1);
       plan.share[kind] = std::strtod(number.c_str(), &end);
-      if (number.empty() || *end != '\0') return Error{"'" + number + "' is no share", "as in --lessons generate=0.6", {}};
+      if (number.empty() || *end != '\0')
+        return Error{"'" + number + "' is no share", "as in --lessons generate=0.6", {}};
     }
     if (!known)
-      return Error{"there is no kind of lesson '" + text.substr(0, sign) + "'", "generate, optimise, repair, report", {}};
+      return Error{
+          "there is no kind of lesson '" + text.substr(0, sign) + "'", "generate, optimise, repair, report", {}};
   }
   return {};
 }
@@ -148,8 +150,8 @@ class Examiner {
     if (plan.share[1] + plan.share[2] > 0 && arguments.optimizer_exam > 0) {
       const std::size_t improve = plan.share[1] > 0 ? arguments.optimizer_exam : 0;
       const std::size_t repair = plan.share[2] > 0 ? arguments.optimizer_exam : 0;
-      KW_TRY(auto more, optimizer_questions(*examiner->judge_, DataSplit::composition, arguments.exam_seed + 1, improve,
-                                            repair));
+      KW_TRY(auto more,
+             optimizer_questions(*examiner->judge_, DataSplit::composition, arguments.exam_seed + 1, improve, repair));
       for (ExamQuestion& question : more) examiner->questions_.push_back(std::move(question));
     }
     // The loss on answers to tasks that training never shows.
@@ -189,9 +191,9 @@ class Examiner {
     ExamOptions options;
     options.max_tokens = arguments_.answer_tokens;
     options.judge_workers = arguments_.judge_workers;
-    KW_TRY(const ExamResult result,
-           sit_exam(rollout, learner_.dialect(), *judge_, questions_,
-                    [this](AgentRole role) { return learner_.adapter_of(role); }, options));
+    KW_TRY(const ExamResult result, sit_exam(
+                                        rollout, learner_.dialect(), *judge_, questions_,
+                                        [this](AgentRole role) { return learner_.adapter_of(role); }, options));
     evaluation.score = 0;
     int parts = 0;
     const auto rate = [](std::int64_t part, std::int64_t all) {
@@ -307,9 +309,9 @@ Result<Json> train_sft(const SftArguments& arguments) {
   if (training.producers <= 0) training.producers = learner->on_gpu() ? std::max(1, cores() / 2) : 1;
   training.pass_tokens = std::max(training.pass_tokens, plan.longest);
   KW_TRY(const SupervisedSummary summary,
-         train_supervised(learner->trainer(), lessons, learner->dialect(),
-                          [&](AgentRole role) { return learner->adapter_of(role); }, training, checkpoints, *log,
-                          hooks));
+         train_supervised(
+             learner->trainer(), lessons, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
+             training, checkpoints, *log, hooks));
 
   Json result = {{"out", out.string()},
                  {"step", summary.last.step},
@@ -342,8 +344,9 @@ Result<Json> train_sft(const SftArguments& arguments) {
 void add_train_command(CLI::App& app, Context& context) {
   auto* train = app.add_subcommand("train", "Teaches a model to write kernels");
   train->require_subcommand(1);
-  auto* sft = train->add_subcommand("sft", "Supervised training on generated tasks and judged kernels; goes on where it "
-                                           "was stopped");
+  auto* sft = train->add_subcommand("sft",
+                                    "Supervised training on generated tasks and judged kernels; goes on where it "
+                                    "was stopped");
   auto arguments = std::make_shared<SftArguments>();
   SupervisedOptions& training = arguments->training;
   training.producers = 0;
@@ -353,8 +356,9 @@ void add_train_command(CLI::App& app, Context& context) {
                   "a preset to start from nothing (tiny-1m, tiny-3m, tiny-6m, small-30m ...), a fetched name, a GGUF "
                   "file or a Hugging Face folder")
       ->capture_default_str();
-  sft->add_option("--method", arguments->method,
-                  "full: all weights; lora: an adapter for each role; qlora: the same on a base that is stored in 4 bits")
+  sft->add_option(
+         "--method", arguments->method,
+         "full: all weights; lora: an adapter for each role; qlora: the same on a base that is stored in 4 bits")
       ->capture_default_str()
       ->check(CLI::IsMember({"full", "lora", "qlora"}));
   sft->add_option("--adapter", arguments->adapters, "ROLE=FOLDER: an adapter to start from");

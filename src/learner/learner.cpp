@@ -67,8 +67,8 @@ Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* fil
     KW_TRY(trainer_, make_cpu_trainer(*team_, *files, std::move(adapters), training, options.optimizer, options.seed));
   } else if (parameters == nullptr) {
     KW_TRY(Parameters loaded, load_parameters(*files));
-    KW_TRY(trainer_, make_cpu_trainer(*team_, std::move(loaded), std::move(adapters), training, options.optimizer,
-                                      options.seed));
+    KW_TRY(trainer_,
+           make_cpu_trainer(*team_, std::move(loaded), std::move(adapters), training, options.optimizer, options.seed));
   } else {
     KW_TRY(trainer_,
            make_cpu_trainer(*team_, *parameters, std::move(adapters), training, options.optimizer, options.seed));
@@ -169,8 +169,7 @@ Result<void> Learner::save_agents(const std::filesystem::path& folder, const std
     KW_TRY_VOID(trainer_->read_parameters(parameters));
     KW_TRY_VOID(save_model(folder, parameters, &dialect_->tokenizer(), type));
   }
-  const nlohmann::ordered_json agents = {
-      {"format", 1}, {"base", train_base_ ? "." : base}, {"adapters", adapters}};
+  const nlohmann::ordered_json agents = {{"format", 1}, {"base", train_base_ ? "." : base}, {"adapters", adapters}};
   return write_file_atomic(folder / "agents.json", agents.dump(2) + "\n");
 }
 

@@ -17,9 +17,9 @@
 namespace kw {
 
 struct LearnerOptions {
-  std::string device = "auto";  // auto, cpu, gpu
-  int threads = 0;              // CPU; 0: all cores
-  bool train_base = true;       // false: adapters alone
+  std::string device = "auto";      // auto, cpu, gpu
+  int threads = 0;                  // CPU; 0: all cores
+  bool train_base = true;           // false: adapters alone
   std::vector<AgentRole> adapters;  // roles that get an adapter of their own
   std::int64_t rank = 16;
   float alpha = 32;
