@@ -80,6 +80,7 @@ parity: build parity-env
 # The golden files of tests/model, again.
 golden: parity-env
 	@$$(scripts/parity_env.sh)/venv/bin/python scripts/model_golden.py tests/model
+	@$$(scripts/parity_env.sh)/venv/bin/python scripts/muon_golden.py tests/model/muon.safetensors
 
 clean:
 	@rm -rf build build-asan build-debug
