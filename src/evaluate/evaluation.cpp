@@ -161,9 +161,9 @@ QuestionKind kind_of(const ExamQuestion& question) {
 void add_verdict(EvaluatedAnswer& answer, const Verdict& verdict) {
   answer.status = verdict.status;
   answer.compiled = verdict.compiled;
-  answer.correct = verdict.correct;
+  answer.correct = counts_as_correct(verdict);
   answer.fingerprint = verdict.fingerprint;
-  if (!verdict.correct) return;
+  if (!answer.correct) return;
   answer.time_us = positive(verdict.time_us);
   answer.speedup = positive(verdict.speedup_naive);
   answer.speedup_low = verdict.speedup_interval ? positive(verdict.speedup_interval->low) : answer.speedup;

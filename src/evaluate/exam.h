@@ -61,6 +61,9 @@ Result<ExamResult> sit_exam(Rollout& rollout, const Dialect& dialect, Judge& jud
                             const std::vector<ExamQuestion>& questions,
                             const std::function<std::int32_t(AgentRole)>& adapter_of, const ExamOptions& options);
 
+// Right, and believed: no flag of the judge says that it was got by a trick.
+bool counts_as_correct(const Verdict& verdict);
+
 // Counts of what came out, for one group or all.
 struct ExamScore {
   std::int64_t answers = 0;

@@ -162,7 +162,8 @@ TEST(Exam, FasterIsWhatTheTimesShow) {
   question.verdict = Verdict{};
   Verdict answer;
   for (Verdict* verdict : {&*question.verdict, &answer}) {
-    verdict->correct = true;
+    verdict->correct = verdict->compiled = true;
+    verdict->status = VerdictStatus::correct;
     verdict->time_source = "modelled";
     verdict->time_us = 10;
   }

@@ -35,7 +35,7 @@ p { margin: 0.25rem 0; }
 nav { margin: 0.75rem 0 0; display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; font-size: 0.9rem; }
 a { color: var(--series-1); text-decoration: none; }
 a:hover { text-decoration: underline; }
-.cards { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
+.cards { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
 .figures { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr)); margin-top: 1.5rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 0.75rem; padding: 1rem; min-width: 0; }
 .figure .value { font-size: 1.7rem; font-weight: 650; line-height: 1.15; letter-spacing: -0.02em; font-variant-numeric: tabular-nums; }
@@ -47,6 +47,7 @@ a:hover { text-decoration: underline; }
 .chart .grid { stroke: var(--line); stroke-width: 1; }
 .chart .one { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 3; }
 .chart .line { fill: none; stroke: var(--tone); stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
+.chart .raw { fill: none; stroke: var(--tone); stroke-width: 1; opacity: 0.3; }
 .chart .band { fill: var(--tone); opacity: 0.16; }
 .chart .whisker { stroke: var(--tone); stroke-width: 1.2; opacity: 0.6; }
 .chart .dot { fill: var(--tone); stroke: var(--card); stroke-width: 1; }

@@ -11,6 +11,7 @@ namespace kw {
 namespace {
 
 constexpr double width = 380, height = 220, left = 46, right = 10, top = 10, bottom = 34;
+constexpr std::size_t most_dots = 30;     // of a line whose measurements are shown one by one
 constexpr std::size_t most_points = 240;  // of a drawn line; beyond, neighbours are averaged
 
 struct Scale {
@@ -42,6 +43,21 @@ std::vector<CurvePoint> drawn_points(const std::vector<CurvePoint>& points) {
 
 std::string value_text(double value, bool share) {
   return share ? fmt::format("{} %", short_number(100 * value)) : short_number(value);
+}
+
+// Means over neighbours: what a noisy line is about.
+std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
+  const std::size_t reach = points.size() / 30;
+  std::vector<CurvePoint> means;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    // As far to one side as to the other, so that the ends are not bent.
+    const std::size_t near = std::min({reach, i, points.size() - 1 - i});
+    CurvePoint mean = points[i];
+    mean.y = 0;
+    for (std::size_t n = i - near; n <= i + near; ++n) mean.y += points[n].y / static_cast<double>(2 * near + 1);
+    means.push_back(mean);
+  }
+  return means;
 }
 
 class CurveDrawing {
@@ -114,13 +130,19 @@ class CurveDrawing {
       out_ += fmt::format("<polygon class=\"band series-{}\" points=\"{}{}\"/>", index + 1, upper, lower);
   }
 
+  void polyline(const char* kind, std::size_t index, const std::vector<CurvePoint>& points) {
+    out_ += fmt::format("<polyline class=\"{} series-{}\" points=\"", kind, index + 1);
+    for (const CurvePoint& point : points) out_ += fmt::format("{:.1f},{:.1f} ", x_(point.x), y_(point.y));
+    out_ += "\"/>";
+  }
+
   void line(std::size_t index) {
     const auto& points = series_[index];
-    std::string path;
-    for (const CurvePoint& point : points) path += fmt::format("{:.1f},{:.1f} ", x_(point.x), y_(point.y));
-    if (points.size() > 1) out_ += fmt::format("<polyline class=\"line series-{}\" points=\"{}\"/>", index + 1, path);
+    const bool measurements = points.size() <= most_dots;
+    if (!measurements) polyline("raw", index, points);
+    if (points.size() > 1) polyline("line", index, measurements ? points : smoothed(points));
     // Single measurements are shown as such; a long line speaks for itself.
-    if (points.size() > 30) return;
+    if (!measurements) return;
     for (const CurvePoint& point : points) {
       std::string words = fmt::format("{}: {} {}: {}", curve_.series[index].name, curve_.x_name, short_number(point.x),
                                       value_text(point.y, curve_.share));
@@ -153,7 +175,7 @@ std::vector<double> round_ticks(double low, double high, int count) {
   const double power = std::pow(10, std::floor(std::log10(rough)));
   double step = 10 * power;
   for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= rough * 0.999) {
+    if (factor * power >= rough * 0.7) {
       step = factor * power;
       break;
     }
