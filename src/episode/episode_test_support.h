@@ -74,6 +74,8 @@ struct Scripted {
 };
 
 // All that is reproducible of an episode, as text to compare.
-inline std::string reproducible(const Episode& episode) { return to_json(episode, JsonDetail::reproducible).dump(1); }
+inline std::string reproducible(const Episode& episode) {
+  return to_json(episode, JsonDetail::reproducible).dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 }  // namespace kw
