@@ -7,7 +7,7 @@
 
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "evaluate/judge_pool.h"
+#include "evaluate/exam_judges.h"
 
 namespace kw {
 namespace {
@@ -85,7 +85,7 @@ class Sitting {
  private:
   struct Pending {
     ExamAnswer answer;
-    std::optional<JudgePool::Ticket> ticket;
+    std::optional<ExamJudges::Ticket> ticket;
   };
 
   Result<void> ask() {
@@ -199,7 +199,7 @@ class Sitting {
   std::map<std::pair<std::size_t, std::int64_t>, Pending> pending_;  // by question and sample
   std::size_t without_kernel_ = 0;
   std::size_t shown_ = 0;
-  JudgePool pool_;
+  ExamJudges pool_;
 };
 
 }  // namespace
