@@ -1,5 +1,5 @@
 // Training speed of the model on the CPU: forward, backward and step on random tokens.
-//   train_bench [PRESET] [SEQUENCES] [TOKENS] [VOCABULARY] [SECONDS] [THREADS]
+//   train_bench [PRESET] [SEQUENCES] [TOKENS] [VOCABULARY] [SECONDS] [THREADS] [OPTIMIZER]
 // Counts 6 multiply-adds' worth of FLOP for each parameter and token, and those of attention: 12 * hidden of the heads
 // * (tokens + 1) / 2 for each layer and token, as causal attention needs them.
 
@@ -49,13 +49,20 @@ int main(int argc, char** argv) {
   const std::int64_t vocabulary = std::stoll(argument(4, "2048"));
   const double limit_s = std::stod(argument(5, "3"));
   ThreadTeam team(std::stoi(argument(6, "0")));
+  OptimizerOptions optimizer;
+  const auto kind = optimizer_kind(argument(7, "adamw"));
+  if (!kind.ok()) {
+    fmt::print(stderr, "{}\n", to_string(kind.error()));
+    return 1;
+  }
+  optimizer.kind = *kind;
 
   const auto description = preset_description(preset, vocabulary);
   if (!description.ok()) {
     fmt::print(stderr, "{}\n", to_string(description.error()));
     return 1;
   }
-  auto trainer = make_cpu_trainer(team, initial_parameters(team, *description, 1), {}, {}, {}).value();
+  auto trainer = make_cpu_trainer(team, initial_parameters(team, *description, 1), {}, {}, optimizer).value();
   PackedBatch batch;
   Random random(2);
   batch.starts.push_back(0);

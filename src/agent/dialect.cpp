@@ -23,6 +23,19 @@ std::string strategy_line(std::string_view kernel, std::string_view given) {
   return added.empty() ? "Strategy: the same means, put right." : fmt::format("Strategy: {}.", to_string(added));
 }
 
+// How text is cut before pairs are merged. A name stands alone, so that it is the same token wherever it is used and
+// can be copied; idioms of CUDA may become one token, with the signs around them.
+std::vector<PreTokenizerStep> compact_steps() {
+  const std::string idiom =
+      R"((?:const|unsigned|float|int|void|bool|__restrict__|__global__|__device__|__shared__|__forceinline__)"
+      R"(|__launch_bounds__|inline|static|extern|"C"|launch|for|if|else|return|(?:blockIdx|blockDim|threadIdx|gridDim)\.[xyz])"
+      R"(|cudaStream_t|stream|__syncthreads|#pragma|unroll|__half2?|__nv_bfloat162?|float[24]|reinterpret_cast|sizeof|dim3)"
+      R"(|nullptr|cudaMallocAsync|cudaFreeAsync|__shfl_\w+_sync|0xffffffffu?|#include|#define|constexpr|template|typename))"
+      R"((?![A-Za-z_0-9])[^\nA-Za-z_0-9]*)";
+  return pattern_steps("\\n[ ]*|(?:" + idiom +
+                       ")+|[A-Za-z_][A-Za-z_0-9]*|[0-9]+(?:\\.[0-9]*f?)?|[^\\nA-Za-z_0-9]+(?:" + idiom + ")*");
+}
+
 }  // namespace
 
 Result<Dialect> Dialect::make(Tokenizer tokenizer, PromptBook prompts) {
@@ -76,6 +89,7 @@ Result<Tokenizer> train_compact_tokenizer(const std::vector<std::string_view>& t
   BpeTrainingOptions options;
   options.vocabulary = vocabulary;
   options.special = compact_keywords();
+  options.pre_tokenizer = compact_steps();
   KW_TRY(TokenizerSpec spec, train_bpe(texts, options));
   return Tokenizer::make(std::move(spec));
 }

@@ -75,6 +75,18 @@ std::vector<TrainablePart::Range> matrices_of(const ParameterLayout& layout) {
   return ranges;
 }
 
+std::vector<MuonMatrix> linear_weights(const ModelDescription& description, const ParameterLayout& layout) {
+  std::vector<MuonMatrix> matrices;
+  for (const LayerLayout& layer : layout.layers) {
+    for (int p = 0; p < projection_count; ++p) {
+      const ProjectionShape shape = projection_shape(description, static_cast<Projection>(p));
+      matrices.push_back({layer.weight[p], shape.out, shape.in});
+    }
+  }
+  std::ranges::sort(matrices, {}, &MuonMatrix::offset);
+  return matrices;
+}
+
 CpuTrainer::CpuTrainer(ThreadTeam& team, BaseWeights base, std::vector<Adapter> adapters,
                        const TrainingOptions& training, const OptimizerOptions& optimizer, std::uint64_t seed)
     : team_(team),
@@ -86,8 +98,10 @@ CpuTrainer::CpuTrainer(ThreadTeam& team, BaseWeights base, std::vector<Adapter> 
       blocks_(team_, base_, adapters_),
       head_(team_, base_, value_head_, training_) {
   if (training_.train_base) {
-    base_part_ =
-        std::make_unique<TrainablePart>("base", base_.values(), matrices_of(base_.layout()), optimizer_.eight_bit);
+    base_part_ = std::make_unique<TrainablePart>(
+        "base", base_.values(), matrices_of(base_.layout()), optimizer_.eight_bit,
+        optimizer_.kind == OptimizerKind::muon ? linear_weights(base_.description(), base_.layout())
+                                               : std::vector<MuonMatrix>{});
   }
   for (std::size_t i = 0; i < adapters_.size(); ++i) {
     const auto size = static_cast<std::int64_t>(adapters_[i].values.size());
@@ -256,8 +270,14 @@ Result<StepReport> CpuTrainer::step(double learning_rate) {
     if (optimizer_.clip_norm > 0) {
       step.gradient_scale = static_cast<float>(std::min(1.0, optimizer_.clip_norm / (report.gradient_norm + 1e-6)));
     }
+    const MuonStep muon_step{.learning_rate = static_cast<float>(learning_rate * optimizer_.muon.rate_scale),
+                             .momentum = static_cast<float>(optimizer_.muon.momentum),
+                             .nesterov = optimizer_.muon.nesterov,
+                             .iterations = optimizer_.muon.iterations,
+                             .weight_decay = step.weight_decay,
+                             .gradient_scale = step.gradient_scale};
     for (TrainablePart* part : all_parts()) {
-      if (part->used) part->move(team_, step);
+      if (part->used) part->move(team_, step, muon_step);
     }
     ++weights_version_;
     has_forward_ = false;  // its activations are those of other weights
@@ -322,6 +342,7 @@ Result<void> check_adapters(const ModelDescription& model, const std::vector<Ada
 Result<std::unique_ptr<Trainer>> make_cpu_trainer(ThreadTeam& team, Parameters parameters,
                                                   std::vector<Adapter> adapters, const TrainingOptions& training,
                                                   const OptimizerOptions& optimizer, std::uint64_t seed) {
+  KW_TRY_VOID(check_optimizer(optimizer));
   KW_TRY_VOID(check_adapters(parameters.description, adapters));
   return std::unique_ptr<Trainer>(std::make_unique<CpuTrainer>(team, BaseWeights(std::move(parameters)),
                                                                std::move(adapters), training, optimizer, seed));
@@ -331,6 +352,7 @@ Result<std::unique_ptr<Trainer>> make_cpu_trainer(ThreadTeam& team, const ModelF
                                                   std::vector<Adapter> adapters, const TrainingOptions& training,
                                                   const OptimizerOptions& optimizer, std::uint64_t seed) {
   if (training.train_base) return Error{"a base that stays as the file has it cannot be trained", "train adapters", {}};
+  KW_TRY_VOID(check_optimizer(optimizer));
   KW_TRY_VOID(check_adapters(files.description(), adapters));
   KW_TRY(BaseWeights base, BaseWeights::frozen(files));
   return std::unique_ptr<Trainer>(

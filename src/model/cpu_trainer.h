@@ -1,6 +1,6 @@
 #pragma once
-// Training on the CPU: forward and backward by hand (cpu_pass.h, cpu_head.h), float32, AdamW. Results do not depend on
-// the number of threads. After the largest batch was seen, a step allocates no large memory.
+// Training on the CPU: forward and backward by hand (cpu_pass.h, cpu_head.h), float32, AdamW or Muon. Results do not
+// depend on the number of threads. After the largest batch was seen, a step allocates no large memory.
 
 #include <memory>
 #include <vector>

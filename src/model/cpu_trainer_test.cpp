@@ -230,6 +230,58 @@ TEST_F(CpuTrainerTest, NothingScored) {
   EXPECT_EQ(trainer->step(1e-3).value().gradient_norm, 0);
 }
 
+TEST_F(CpuTrainerTest, OptimizersThatCannotBeAreRefused) {
+  const auto refused = [&](const OptimizerOptions& options) {
+    return !make_cpu_trainer(team_, parameters_, {}, {}, options).ok();
+  };
+  constexpr auto muon = OptimizerKind::muon;
+  EXPECT_FALSE(refused({.kind = muon}));
+  EXPECT_TRUE(refused({.eight_bit = true, .kind = muon}));
+  EXPECT_TRUE(refused({.kind = muon, .muon = {.momentum = 1}}));
+  EXPECT_TRUE(refused({.kind = muon, .muon = {.momentum = std::nan("")}}));
+  EXPECT_TRUE(refused({.kind = muon, .muon = {.rate_scale = 0}}));
+  EXPECT_TRUE(refused({.kind = muon, .muon = {.iterations = 0}}));
+  EXPECT_TRUE(refused({.beta1 = 1}));
+  EXPECT_EQ(optimizer_kind("muon").value(), muon);
+  EXPECT_EQ(optimizer_kind("adamw").value(), OptimizerKind::adamw);
+  EXPECT_FALSE(optimizer_kind("Muon").ok());
+}
+
+// Embeddings, norms, biases and adapters are AdamW's; only the weights of linear layers move otherwise.
+TEST_F(CpuTrainerTest, MuonIsForLinearLayersOnly) {
+  const std::vector<Adapter> adapters{lively_adapter(description_, "a", 4, all_projections, 2)};
+  PackedBatch batch = random_batch(description_, {17, 20}, 4);
+  batch.adapter = {0, -1};
+  const auto moved_by = [&](OptimizerKind kind, int threads) {
+    ThreadTeam team(threads);
+    auto trainer = trainer_of(team, parameters_, adapters, {}, {.weight_decay = 0.1, .kind = kind});
+    const std::size_t count = trainer->forward(batch).value().log_prob.size();
+    KW_CHECK(trainer->backward(random_gradients(count, false, false, 5)).ok());
+    KW_CHECK(trainer->step(1e-2).ok());
+    auto values = saved_array(*trainer, "base.values");
+    const auto adapted = saved_array(*trainer, "adapter.0.a.values");
+    values.insert(values.end(), adapted.begin(), adapted.end());
+    return values;
+  };
+  const auto adamw = moved_by(OptimizerKind::adamw, 2), muon = moved_by(OptimizerKind::muon, 2);
+  EXPECT_TRUE(same_bits(muon, moved_by(OptimizerKind::muon, 1)));
+  EXPECT_TRUE(same_bits(muon, moved_by(OptimizerKind::muon, 3)));
+  std::vector<bool> is_linear(adamw.size());
+  for (const auto& place : parameters_.layout.places) {
+    if (!place.tensor.name.ends_with("_proj.weight")) continue;
+    std::fill_n(is_linear.begin() + place.offset, element_count(place.tensor.shape).value(), true);
+  }
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < adamw.size(); ++i) {
+    if (!is_linear[i]) {
+      ASSERT_EQ(adamw[i], muon[i]) << i;
+    } else if (adamw[i] != muon[i]) {
+      ++others;
+    }
+  }
+  EXPECT_GT(others, static_cast<std::size_t>(std::count(is_linear.begin(), is_linear.end(), true)) * 9 / 10);
+}
+
 double overfit(Trainer& trainer, const PackedBatch& batch, int steps, double peak) {
   const Schedule schedule{ScheduleShape::cosine, peak, 10, steps, 0.05};
   double loss = 0;
@@ -285,6 +337,13 @@ TEST(CpuTrainerSlow, EightBitMomentsLearnAsWell) {
   const Parameters parameters = initial_parameters(team, toy_description(), 1);
   auto trainer = trainer_of(team, parameters, {}, {}, {.eight_bit = true});
   EXPECT_LT(overfit(*trainer, toy_text(), 200, 5e-3), 0.1);
+}
+
+TEST(CpuTrainerSlow, MuonLearnsAsWell) {
+  ThreadTeam team(2);
+  const Parameters parameters = initial_parameters(team, toy_description(), 1);
+  auto trainer = trainer_of(team, parameters, {}, {}, {.kind = OptimizerKind::muon});
+  EXPECT_LT(overfit(*trainer, toy_text(), 200, 5e-3), 0.05);
 }
 
 TEST(CpuTrainerSlow, AdaptersLearnOnAFrozenBase) {

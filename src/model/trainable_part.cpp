@@ -79,19 +79,28 @@ TrainablePart::Array array_of(std::string name, std::vector<T>& values, bool is_
 
 }  // namespace
 
-TrainablePart::TrainablePart(std::string name, std::span<float> values, std::vector<Range> decayed, bool eight_bit)
-    : name_(std::move(name)), values_(values), gradient_(values.size()) {
+TrainablePart::TrainablePart(std::string name, std::span<float> values, std::vector<Range> decayed, bool eight_bit,
+                             std::vector<MuonMatrix> matrices)
+    : name_(std::move(name)), values_(values), matrices_(std::move(matrices)), gradient_(values.size()) {
   const auto all = static_cast<std::int64_t>(values.size());
-  std::int64_t end = 0;
+  KW_CHECK(!eight_bit || matrices_.empty());
+  std::size_t matrix = 0;  // the next
   const auto append = [&](Range range, bool decays) {
+    for (; range.begin < range.end && matrix < matrices_.size() && matrices_[matrix].offset < range.end; ++matrix) {
+      const MuonMatrix& cut = matrices_[matrix];
+      const std::int64_t cut_end = cut.offset + cut.out * cut.in;
+      KW_CHECK(cut.offset >= range.begin && cut_end <= range.end);
+      if (range.begin < cut.offset) ranges_.push_back({{range.begin, cut.offset}, decays});
+      range.begin = cut_end;
+    }
     if (range.begin == range.end) return;
-    if (!ranges_.empty() && decays_.back() == decays) {
+    if (!ranges_.empty() && ranges_.back().decays == decays && ranges_.back().end == range.begin) {
       ranges_.back().end = range.end;
     } else {
-      ranges_.push_back(range);
-      decays_.push_back(decays);
+      ranges_.push_back({range, decays});
     }
   };
+  std::int64_t end = 0;
   for (const Range& range : decayed) {
     KW_CHECK(range.begin >= end && range.end >= range.begin && range.end <= all);
     append({end, range.begin}, false);
@@ -99,6 +108,7 @@ TrainablePart::TrainablePart(std::string name, std::span<float> values, std::vec
     end = range.end;
   }
   append({end, all}, false);
+  KW_CHECK(matrix == matrices_.size());
   if (eight_bit) {
     const auto blocks = static_cast<std::size_t>((all + moment_block - 1) / moment_block);
     first_code_.assign(values.size(), zero_code());
@@ -120,19 +130,20 @@ void TrainablePart::clear_gradient(ThreadTeam& team) {
   used = false;
 }
 
-void TrainablePart::move(ThreadTeam& team, AdamWStep step) {
+void TrainablePart::move(ThreadTeam& team, AdamWStep step, const MuonStep& muon_step) {
   step.step = ++steps;
   const float decay = step.weight_decay;
-  if (decay == 0 && first_code_.empty()) {
+  if (decay == 0 && first_code_.empty() && matrices_.empty()) {
     adamw(team, step, values_, gradient_, first_, second_);
     return;
   }
-  for (std::size_t i = 0; i < ranges_.size(); ++i) {
-    step.weight_decay = decays_[i] ? decay : 0;
-    const auto begin = static_cast<std::size_t>(ranges_[i].begin);
-    const auto count = static_cast<std::size_t>(ranges_[i].end) - begin;
+  if (has_muon()) muon(team, muon_step, matrices_, values_, gradient_, first_, muon_scratch_);
+  for (const AdamWRange& range : ranges_) {
+    step.weight_decay = range.decays ? decay : 0;
+    const auto begin = static_cast<std::size_t>(range.begin);
+    const auto count = static_cast<std::size_t>(range.end) - begin;
     if (!first_code_.empty()) {
-      move_eight_bit(team, step, ranges_[i].begin, ranges_[i].end);
+      move_eight_bit(team, step, range.begin, range.end);
     } else {
       adamw(team, step, values_.subspan(begin, count), std::span(gradient_).subspan(begin, count),
             std::span(first_).subspan(begin, count), std::span(second_).subspan(begin, count));

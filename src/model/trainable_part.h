@@ -1,12 +1,13 @@
 #pragma once
 // Something that is trained as a whole: the base, one adapter, or the value head. Flat values, their gradient, and the
-// moments of AdamW in 32 or 8 bits.
+// moments of AdamW in 32 or 8 bits. Matrices may be Muon's: its momentum lies where their first moment would.
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "arithmetic/muon.h"
 #include "arithmetic/optimizer.h"
 #include "arithmetic/thread_team.h"
 
@@ -23,8 +24,10 @@ class TrainablePart {
   struct Range {
     std::int64_t begin = 0, end = 0;
   };
-  // `values` must stay where they are.
-  TrainablePart(std::string name, std::span<float> values, std::vector<Range> decayed, bool eight_bit);
+  // `values` must stay where they are. `matrices`: those that Muon moves, ascending; they decay, whatever `decayed`
+  // says. Their second moment is there and stays zero: every array has the layout of the values.
+  TrainablePart(std::string name, std::span<float> values, std::vector<Range> decayed, bool eight_bit,
+                std::vector<MuonMatrix> matrices = {});
 
   const std::string& name() const { return name_; }
   std::span<float> values() const { return values_; }
@@ -34,8 +37,9 @@ class TrainablePart {
   std::int64_t steps = 0;  // that moved this part
 
   void clear_gradient(ThreadTeam& team);
+  bool has_muon() const { return !matrices_.empty(); }
   // `step.step` is set here.
-  void move(ThreadTeam& team, AdamWStep step);
+  void move(ThreadTeam& team, AdamWStep step, const MuonStep& muon_step = {});
 
   // For checkpoints: every array that the next step depends on, by name. The spans cover the arrays themselves.
   struct Array {
@@ -51,8 +55,12 @@ class TrainablePart {
 
   std::string name_;
   std::span<float> values_;
-  std::vector<Range> ranges_;  // all elements, alternating in whether they decay
-  std::vector<bool> decays_;
+  struct AdamWRange : Range {
+    bool decays = false;
+  };
+  std::vector<AdamWRange> ranges_;  // all elements but those of matrices_, ascending
+  std::vector<MuonMatrix> matrices_;
+  MuonScratch muon_scratch_;
   std::vector<float> gradient_;
   std::vector<float> first_, second_;                   // 32 bits
   std::vector<std::uint8_t> first_code_, second_code_;  // 8 bits

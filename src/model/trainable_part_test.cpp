@@ -92,5 +92,32 @@ TEST(TrainablePart, DecaysOnlyItsRanges) {
   }
 }
 
+// Muon moves its matrices and AdamW the rest, each as if it were alone; matrices decay, and the rest where it is said.
+TEST(TrainablePart, MuonMovesItsMatricesOnly) {
+  ThreadTeam team(2);
+  const std::size_t count = 200;
+  const std::vector<MuonMatrix> matrices{{10, 4, 6}, {34, 8, 5}, {100, 7, 7}};
+  std::vector<float> together = random_floats(count, 1, 1), muon_alone = together, adamw_alone = together;
+  TrainablePart part("p", together, {{0, 10}, {34, 90}, {95, 149}}, false, matrices);
+  TrainablePart rest("p", adamw_alone, {{0, 10}, {74, 90}, {95, 100}}, false);
+  std::vector<float> momentum(count);
+  MuonScratch scratch;
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    const std::vector<float> gradient = random_floats(count, 0.1, 2 + step);
+    const AdamWStep adamw_step{.learning_rate = 0.01f, .weight_decay = 0.1f};
+    const MuonStep muon_step{.learning_rate = 0.02f, .weight_decay = 0.1f};
+    std::ranges::copy(gradient, part.gradient().begin());
+    std::ranges::copy(gradient, rest.gradient().begin());
+    part.move(team, adamw_step, muon_step);
+    rest.move(team, adamw_step);
+    muon(team, muon_step, matrices, muon_alone, gradient, momentum, scratch);
+  }
+  EXPECT_EQ(part.steps, 3);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool in_matrix = (i >= 10 && i < 74) || (i >= 100 && i < 149);
+    EXPECT_EQ(together[i], in_matrix ? muon_alone[i] : adamw_alone[i]) << i;
+  }
+}
+
 }  // namespace
 }  // namespace kw

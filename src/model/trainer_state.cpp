@@ -60,6 +60,7 @@ Result<void> save_trainer_state(const fs::path& folder, const TrainerState& stat
   std::vector<OutgoingTensor> tensors;
   for (TrainablePart* part : parts) {
     description["parts"][part->name()] = {{"steps", part->steps}, {"used", part->used}};
+    if (part->has_muon()) description["parts"][part->name()]["optimizer"] = "muon";
     for (const TrainablePart::Array& array : part->arrays()) {
       if (array.is_gradient && !part->used) continue;  // zero
       tensors.push_back(outgoing(TensorView{array.name, type_of(array), {elements_of(array)}, array.bytes}));
@@ -135,6 +136,12 @@ Result<TrainerState> restore_trainer_state(const fs::path& folder, const std::st
     }
     KW_TRY(const std::int64_t steps, json_integer(*found, "steps", 0, largest));
     KW_TRY(const bool used, json_bool_or(*found, "used", false));
+    KW_TRY(const std::string optimizer, json_string_or(*found, "optimizer", "adamw"));
+    if (optimizer != (part->has_muon() ? "muon" : "adamw")) {
+      return Error{"the training state was left by another optimizer than this trainer's",
+                   "continue with the optimizer that began",
+                   {description_path.string(), 0, 0}};
+    }
     part_states.push_back({part, steps, used});
     for (const TrainablePart::Array& array : part->arrays()) {
       if (array.is_gradient && !used) {

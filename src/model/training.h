@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/adapter.h"
+#include "model/optimizer_options.h"
 #include "model/parameters.h"
 
 namespace kw {
@@ -48,13 +49,6 @@ struct TrainingOptions {
   // Besides, forward() may leave so many bytes of logits for backward(), which computes all others again.
   std::int64_t kept_logits_bytes = 32 << 20;
   std::int64_t usable_vocabulary = 0;  // logits beyond it are never considered (padding rows); 0: all
-};
-
-struct OptimizerOptions {
-  double learning_rate = 1e-3;
-  double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0;
-  double clip_norm = 1;    // of the gradient over everything trainable; 0: never
-  bool eight_bit = false;  // moments in 8 bits, blockwise
 };
 
 struct StepReport {

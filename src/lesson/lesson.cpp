@@ -1,0 +1,177 @@
+#include "lesson/lesson.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace kw {
+namespace {
+
+StreamOptions training_stream(const LessonPlan& plan) {
+  StreamOptions options;
+  options.seed = plan.seed;
+  options.split = plan.split;
+  options.families = plan.families;
+  return options;
+}
+
+bool chance(Random& random, double share) { return random.uniform() < share; }
+
+template <class Items>
+const auto& pick(Random& random, const Items& items) {
+  return items[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(items.size()) - 1))];
+}
+
+}  // namespace
+
+std::string_view to_string(LessonKind kind) {
+  switch (kind) {
+    case LessonKind::generate:
+      return "generate";
+    case LessonKind::optimise:
+      return "optimise";
+    case LessonKind::repair:
+      return "repair";
+    case LessonKind::report:
+      return "report";
+  }
+  return "";
+}
+
+AgentRole role_of(LessonKind kind) {
+  if (kind == LessonKind::generate) return AgentRole::generator;
+  return kind == LessonKind::report ? AgentRole::tester : AgentRole::optimizer;
+}
+
+LessonStream::LessonStream(std::shared_ptr<const JudgedBook> book, LessonPlan plan)
+    : book_(std::move(book)), plan_(std::move(plan)), stream_(training_stream(plan_)) {}
+
+Result<LessonStream> LessonStream::make(const Dialect&, std::shared_ptr<const JudgedBook> book, LessonPlan plan) {
+  double all = 0;
+  for (const double share : plan.share) {
+    if (!(share >= 0)) return Error{"the share of a kind of lesson is negative", "", {}};
+    all += share;
+  }
+  if (!(all > 0)) return Error{"no kind of lesson has a share", "", {}};
+  const bool needs_book = plan.share[1] + plan.share[2] + plan.share[3] > 0;
+  if (needs_book && !book)
+    return Error{"optimise, repair and report lessons need verdicts", "name a store that data make has filled", {}};
+  if (plan.share[1] > 0 && book->improvable().empty()) return Error{"the store has no faster kernels", "", {}};
+  if (plan.share[2] > 0 && book->broken().empty()) return Error{"the store has no broken kernels", "", {}};
+  return LessonStream(std::move(book), std::move(plan));
+}
+
+LessonKind LessonStream::kind_of(Random& random) const {
+  const double all = std::accumulate(std::begin(plan_.share), std::end(plan_.share), 0.0);
+  double at = random.uniform() * all;
+  for (int kind = 0; kind < lesson_kind_count; ++kind) {
+    if (at < plan_.share[kind]) return static_cast<LessonKind>(kind);
+    at -= plan_.share[kind];
+  }
+  for (int kind = lesson_kind_count - 1; kind > 0; --kind)
+    if (plan_.share[kind] > 0) return static_cast<LessonKind>(kind);
+  return LessonKind::generate;
+}
+
+Example LessonStream::generated(std::uint64_t index, Random& random, bool& named) const {
+  Example example;
+  example.drawn = stream_.task_at(index);
+  const std::vector<Level> levels = levels_of(example.drawn.problem);
+  named = chance(random, plan_.level_named);
+  const bool plain = !named && chance(random, plan_.plain_unnamed);
+  example.level = plain ? levels.front() : pick(random, levels);
+  const std::uint64_t variant = chance(random, plan_.house_style) ? house_style : 1;
+  example.kernel = stream_.kernel_for(example.drawn, example.level, variant);
+  return example;
+}
+
+// Written anew at the same level, where the task can still be drawn; else as it stands in the store.
+std::string LessonStream::kernel_for(const JudgedTask& task, const JudgedKernel& like, Random& random) const {
+  if (!task.drawn) return like.text;
+  const std::uint64_t variant =
+      chance(random, plan_.house_style) ? house_style : static_cast<std::uint64_t>(random.integer(1, 63));
+  return book_->stream().kernel_for(*task.drawn, like.level, variant);
+}
+
+// Other kernels of the task that are no better than this one, as if the conversation had begun with them.
+std::vector<TriedKernel> LessonStream::tried_before(JudgedBook::Place place, Random& random) const {
+  std::vector<TriedKernel> tried;
+  if (!chance(random, plan_.tried)) return tried;
+  const JudgedTask& task = book_->task(place);
+  const JudgedKernel& now = book_->kernel(place);
+  const std::int64_t most = random.integer(1, 3);
+  for (std::int64_t i = 0; i < most; ++i) {
+    const JudgedKernel& other = pick(random, task.kernels);
+    if (&other == &now) continue;
+    const bool slower = other.verdict.time_us && now.verdict.time_us && *other.verdict.time_us >= *now.verdict.time_us;
+    if (other.verdict.correct && now.verdict.correct && !slower) continue;
+    tried.push_back({strategies_of(other.text), other.verdict.status, other.verdict.speedup_naive});
+  }
+  return tried;
+}
+
+Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scribe) const {
+  Random random(plan_.seed ^ 0x6c6573736f6eu, index);
+  Lesson lesson;
+  lesson.kind = kind_of(random);
+  lesson.index = index;
+  PromptRequest request;
+  request.role = role_of(lesson.kind);
+  std::string said;
+  Example example;
+  if (lesson.kind == LessonKind::generate) {
+    bool named = false;
+    example = generated(index, random, named);
+    request.task = &example.drawn.task;
+    if (named) request.level = name_of(example.level);
+    said = std::move(example.kernel);
+  } else {
+    const auto& places = lesson.kind == LessonKind::optimise ? book_->improvable()
+                         : lesson.kind == LessonKind::repair ? book_->broken()
+                                                             : book_->all();
+    const JudgedBook::Place place = pick(random, places);
+    const JudgedTask& task = book_->task(place);
+    const JudgedKernel& now = book_->kernel(place);
+    request.task = &task.task;
+    request.kernel = now.text;
+    request.verdict = &now.verdict;
+    if (request.role == AgentRole::optimizer) request.tried = tried_before(place, random);
+    if (lesson.kind == LessonKind::optimise) {
+      const auto faster = book_->faster_than(place, lesson_gain);
+      said = kernel_for(task, chance(random, 0.8) ? *faster.front() : *pick(random, faster), random);
+    } else if (lesson.kind == LessonKind::repair) {
+      const JudgedKernel& original = *book_->original_of(place);
+      said = chance(random, plan_.rewrite) ? kernel_for(task, original, random) : original.text;
+    } else {
+      said = compact_verdict(now.verdict);
+      request.verdict = nullptr;
+    }
+  }
+  KW_TRY(lesson.tokens, scribe.prompt_ids(request));
+  lesson.answer = static_cast<std::int64_t>(lesson.tokens.size());
+  KW_TRY(const std::vector<TokenId> answer, scribe.answer_ids(request.role, said, request.kernel));
+  if (lesson.answer + static_cast<std::int64_t>(answer.size()) > plan_.longest) return std::optional<Lesson>();
+  lesson.tokens.insert(lesson.tokens.end(), answer.begin(), answer.end());
+  return std::optional<Lesson>(std::move(lesson));
+}
+
+std::optional<Example> LessonStream::example_at(std::uint64_t index) const {
+  Random random(plan_.seed ^ 0x6c6573736f6eu, index);
+  if (kind_of(random) != LessonKind::generate) return std::nullopt;
+  bool named = false;
+  return generated(index, random, named);
+}
+
+std::vector<std::string> vocabulary_texts(const LessonPlan& plan, std::size_t count) {
+  const ExampleStream stream(training_stream(plan));
+  std::vector<std::string> texts;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Example example = stream.example_at(i);
+    Random random(plan.seed ^ 0x766f636162u, i);
+    const bool house = chance(random, plan.house_style);
+    texts.push_back(compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task));
+    texts.push_back(house ? stream.kernel_for(example.drawn, example.level, house_style) : example.kernel);
+  }
+  return texts;
+}
+
+}  // namespace kw

@@ -1,0 +1,78 @@
+#pragma once
+// What a model is taught: a prompt and the answer to it, as token ids. Lesson i of a seed is a pure function of the
+// seed and i, so that lessons can be made by any number of threads, and again after a restart.
+//
+//   generate  task -> kernel
+//   optimise  kernel and verdict -> a faster kernel
+//   repair    broken kernel and verdict -> a right one
+//   report    kernel -> verdict, for the Tester
+//
+// Generated tasks are endless; verdicts are the judge's own and come from a store, while the kernels that answer them
+// are written anew each time.
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "agent/dialect.h"
+#include "lesson/judged_book.h"
+
+namespace kw {
+
+enum class LessonKind : std::uint8_t { generate, optimise, repair, report };
+inline constexpr int lesson_kind_count = 4;
+std::string_view to_string(LessonKind kind);
+AgentRole role_of(LessonKind kind);
+
+struct Lesson {
+  LessonKind kind = LessonKind::generate;
+  std::uint64_t index = 0;
+  std::vector<TokenId> tokens;  // prompt, then answer
+  std::int64_t answer = 0;      // where it begins
+};
+
+struct LessonPlan {
+  std::uint64_t seed = 1;
+  DataSplit split = DataSplit::train;              // of generate; another one than train is for measuring the loss
+  double share[lesson_kind_count] = {1, 0, 0, 0};  // by LessonKind; need not add up to one
+  double house_style = 0.8;      // share of answers in the house style, the rest as various people write
+  double level_named = 0.5;      // share of Generator's prompts that ask for a level
+  double plain_unnamed = 0.5;    // share of naive kernels among answers to prompts that do not
+  double rewrite = 0.5;          // share of repairs that write the kernel anew, not as it was before the mistake
+  double tried = 0.4;            // share of Optimizer's prompts that name kernels tried before
+  std::int64_t longest = 2048;   // tokens; longer lessons are left out and counted
+  std::vector<Family> families;  // of generate; empty: all that training has
+};
+
+class LessonStream {
+ public:
+  // Without a book, only generate. The dialect outlives it.
+  static Result<LessonStream> make(const Dialect& dialect, std::shared_ptr<const JudgedBook> book, LessonPlan plan);
+
+  // Nothing: it would be too long. Errors are faults of ours (a template that fails).
+  Result<std::optional<Lesson>> at(std::uint64_t index, Scribe& scribe) const;
+  // The task and kernel behind a lesson of kind generate, to be judged.
+  std::optional<Example> example_at(std::uint64_t index) const;
+
+  const LessonPlan& plan() const { return plan_; }
+
+ private:
+  LessonStream(std::shared_ptr<const JudgedBook> book, LessonPlan plan);
+  struct Draft {
+    PromptRequest request;
+    std::string answer;
+  };
+  LessonKind kind_of(Random& random) const;
+  Example generated(std::uint64_t index, Random& random, bool& named) const;
+  std::string kernel_for(const JudgedTask& task, const JudgedKernel& like, Random& random) const;
+  std::vector<TriedKernel> tried_before(JudgedBook::Place place, Random& random) const;
+
+  std::shared_ptr<const JudgedBook> book_;
+  LessonPlan plan_;
+  ExampleStream stream_;
+};
+
+// Texts that a vocabulary for this plan is trained on: prompts and answers of its first lessons, in compact style.
+std::vector<std::string> vocabulary_texts(const LessonPlan& plan, std::size_t count);
+
+}  // namespace kw
