@@ -12,10 +12,11 @@
 #include "base/table.h"
 #include "cli/command.h"
 #include "cli/model_load.h"
-#include "cli/model_source.h"
 #include "compile/service.h"
+#include "episode/agent_set.h"
 #include "evaluate/exam.h"
 #include "learner/learner.h"
+#include "model/model_name.h"
 #include "model/presets.h"
 #include "supervised/supervised.h"
 #include "tokenizer/tokenizer_json.h"
@@ -119,16 +120,17 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
 
 Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, const LessonPlan& plan,
                                               std::string& base) {
-  KW_TRY(const LearnerOptions options, learner_options(arguments, plan));
+  KW_TRY(LearnerOptions options, learner_options(arguments, plan));
   const auto names = preset_names();
   if (std::ranges::count(names, arguments.model) > 0 && arguments.model != "smollm2-135m") {
     if (arguments.method != "full") return Error{"a model from nothing has no base to freeze", "--method full", {}};
     KW_TRY(Tokenizer tokenizer, vocabulary_of(arguments, plan));
     return Learner::from_preset(arguments.model, std::move(tokenizer), options);
   }
-  KW_TRY(const fs::path path, model_path_from_argument(arguments.model));
-  KW_TRY(const ModelFiles files, ModelFiles::open(path));
-  base = arguments.model == "smollm2-135m" ? arguments.model : fs::absolute(path).string();
+  KW_TRY(const AgentSet agents, find_agents(arguments.model));
+  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
+  if (!options.train_base) options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
   return Learner::from_files(files, options);
 }
 
