@@ -49,7 +49,7 @@ struct SftArguments {
   std::int64_t answer_tokens = 1024;
   int judge_workers = 0;
   std::uint64_t seed = 1;
-  bool no_cache = false;
+  std::uint64_t show = 0;
 };
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
@@ -144,7 +144,6 @@ class Examiner {
     service.pool.workers = arguments.judge_workers > 0 ? arguments.judge_workers : cores();
     examiner->service_.emplace(service);
     JudgeOptions judge;
-    judge.cache = !arguments.no_cache;
     KW_TRY(judge.profile, load_profile("h200"));
     examiner->judge_.emplace(*examiner->service_, judge);
     if (plan.share[0] > 0)
@@ -287,6 +286,35 @@ Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
           {"device", arguments.device}};
 }
 
+// Lessons as the model reads them, and how long they are.
+Result<Json> show_lessons(const SftArguments& arguments, const LessonStream& lessons, const Dialect& dialect) {
+  Scribe scribe(dialect);
+  Json lengths = Json::array();
+  std::map<std::string, std::vector<std::int64_t>> tokens;
+  for (std::uint64_t i = 0; i < arguments.show; ++i) {
+    KW_TRY(const auto lesson, lessons.at(i, scribe));
+    if (!lesson) {
+      tokens["too long"].push_back(0);
+      continue;
+    }
+    const std::span all(lesson->tokens);
+    const auto at = static_cast<std::size_t>(lesson->answer);
+    KW_TRY(const std::string prompt, dialect.tokenizer().decode(all.first(at)));
+    KW_TRY(const std::string answer, dialect.tokenizer().decode(all.subspan(at)));
+    if (i < 20)
+      std::cout << fmt::format("=== {} {}: {} + {} tokens\n{}\n--- answer\n{}\n\n", i, to_string(lesson->kind), at,
+                               all.size() - at, prompt, answer);
+    tokens[std::string(to_string(lesson->kind))].push_back(static_cast<std::int64_t>(all.size()));
+  }
+  Json result = {{"interrupted", false}};
+  for (auto& [kind, sizes] : tokens) {
+    std::ranges::sort(sizes);
+    result[kind] = fmt::format("{} lessons, {} tokens in the middle, at most {}", sizes.size(), sizes[sizes.size() / 2],
+                               sizes.back());
+  }
+  return result;
+}
+
 Result<Json> train_sft(const SftArguments& arguments) {
   LessonPlan plan = arguments.plan;
   plan.seed = arguments.seed;
@@ -307,6 +335,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
   }
   plan.longest = std::min(plan.longest, learner->description().context);
   KW_TRY(const LessonStream lessons, LessonStream::make(learner->dialect(), book, plan));
+  if (arguments.show > 0) return show_lessons(arguments, lessons, learner->dialect());
   KW_TRY(const auto examiner, Examiner::make(arguments, plan, *learner));
 
   KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints"));
@@ -428,6 +457,7 @@ void add_train_command(CLI::App& app, Context& context) {
   sft->add_option("--producers", training.producers, "threads that make lessons; 0: as the machine allows");
   sft->add_option("--threads", arguments->threads, "of the CPU's trainer; 0: all cores");
   sft->add_option("--seed", arguments->seed)->capture_default_str();
+  sft->add_option("--show", arguments->show, "instead of training: so many lessons, the first of them in full");
   add_device_option(*sft, arguments->device);
   add_json_flag(*sft, context);
   sft->footer(

@@ -21,6 +21,23 @@ const auto& pick(Random& random, const Items& items) {
   return items[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(items.size()) - 1))];
 }
 
+// Prompts show kernels without comments, so a repair must not be expected to bring them back.
+std::string without_comments(const std::string& kernel) {
+  const std::string bare = kernel_for_prompt(kernel);
+  std::string text;
+  std::size_t at = 0, bare_at = 0;
+  while (at < kernel.size() && bare_at < bare.size()) {
+    const std::size_t end = std::min(kernel.find('\n', at), kernel.size());
+    const std::size_t bare_end = std::min(bare.find('\n', bare_at), bare.size());
+    const bool was_empty = kernel.find_first_not_of(" \t", at) >= end;
+    const bool is_empty = bare.find_first_not_of(" \t", bare_at) >= bare_end;
+    if (was_empty || !is_empty) text += bare.substr(bare_at, bare_end - bare_at) + "\n";
+    at = end + 1;
+    bare_at = bare_end + 1;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view to_string(LessonKind kind) {
@@ -140,7 +157,7 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
       said = kernel_for(task, chance(random, 0.8) ? *faster.front() : *pick(random, faster), random);
     } else if (lesson.kind == LessonKind::repair) {
       const JudgedKernel& original = *book_->original_of(place);
-      said = chance(random, plan_.rewrite) ? kernel_for(task, original, random) : original.text;
+      said = chance(random, plan_.rewrite) ? kernel_for(task, original, random) : without_comments(original.text);
     } else {
       said = compact_verdict(now.verdict);
       request.verdict = nullptr;

@@ -31,6 +31,16 @@ struct Lesson {
   std::int64_t answer = 0;      // where it begins
 };
 
+// Where lessons come from, by index.
+class LessonSource {
+ public:
+  virtual ~LessonSource() = default;
+  // From any number of threads, each with a scribe of its own. Nothing: it would be too long. Errors are faults of ours
+  // (a template that fails).
+  virtual Result<std::optional<Lesson>> at(std::uint64_t index, Scribe& scribe) const = 0;
+  virtual std::int64_t longest() const = 0;  // tokens
+};
+
 struct LessonPlan {
   std::uint64_t seed = 1;
   DataSplit split = DataSplit::train;              // of generate; another one than train is for measuring the loss
@@ -44,13 +54,13 @@ struct LessonPlan {
   std::vector<Family> families;  // of generate; empty: all that training has
 };
 
-class LessonStream {
+class LessonStream : public LessonSource {
  public:
   // Without a book, only generate. The dialect outlives it.
   static Result<LessonStream> make(const Dialect& dialect, std::shared_ptr<const JudgedBook> book, LessonPlan plan);
 
-  // Nothing: it would be too long. Errors are faults of ours (a template that fails).
-  Result<std::optional<Lesson>> at(std::uint64_t index, Scribe& scribe) const;
+  Result<std::optional<Lesson>> at(std::uint64_t index, Scribe& scribe) const override;
+  std::int64_t longest() const override { return plan_.longest; }
   // The task and kernel behind a lesson of kind generate, to be judged.
   std::optional<Example> example_at(std::uint64_t index) const;
 
@@ -58,10 +68,6 @@ class LessonStream {
 
  private:
   LessonStream(std::shared_ptr<const JudgedBook> book, LessonPlan plan);
-  struct Draft {
-    PromptRequest request;
-    std::string answer;
-  };
   LessonKind kind_of(Random& random) const;
   Example generated(std::uint64_t index, Random& random, bool& named) const;
   std::string kernel_for(const JudgedTask& task, const JudgedKernel& like, Random& random) const;
