@@ -49,7 +49,9 @@ Result<std::vector<JudgedTask>> read_tasks(const Shard& shard, const Source& sou
       if (is_new) {
         JudgedTask task;
         KW_TRY(task.task, parse_task(line.at("task").dump(), shard.file.string()));
+        // The naive kernel's text may be another by now; the task is the same if all else is.
         DrawnTask drawn = stream.task_at(index);
+        drawn.task.naive = task.task.naive;
         if (task_json(drawn.task) == line.at("task") && drawn.structure == line.at("structure"))
           task.drawn = std::move(drawn);
         tasks.push_back(std::move(task));
