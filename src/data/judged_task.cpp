@@ -173,6 +173,10 @@ nlohmann::ordered_json verdict_extract(Verdict verdict) {
   verdict.counters.clear();
   verdict.stages_ms.clear();
   verdict.feedback.clear();
+  // How long judging took is not the kernel's doing, and would make two stores of the same stream differ.
+  verdict.compile_ms = 0;
+  verdict.judge_ms = 0;
+  verdict.from_cache = false;
   if (verdict.correct) verdict.cases.clear();
   return to_json(verdict);
 }

@@ -160,9 +160,10 @@ RowPlan row_plan(Draft& draft) {
     case Family::log_softmax: {
       plan.per_element = true;
       const std::string peak = max_phase();
-      const std::string shift = names.pick({"log_sum", "lse", "offset_row"});
-      exp_sum_phase(peak, peak + " + logf($f)", shift);
-      plan.result = "$v - " + shift;
+      const std::string shift = names.pick({"log_sum", "log_total", "logs"});
+      // The logarithm is not added to a large maximum first: it would be rounded away.
+      exp_sum_phase(peak, "logf($f)", shift);
+      plan.result = "$v - " + peak + " - " + shift;
       return plan;
     }
     case Family::logsumexp: {
