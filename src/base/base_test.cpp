@@ -58,6 +58,17 @@ TEST(File, RefusesWhatIsNoBoundedRegularFile) {
 
 TEST(File, ReadsFilesWhoseSizeTheSystemDoesNotTell) { EXPECT_FALSE(read_file("/proc/self/status")->empty()); }
 
+TEST(Hash, ChecksumInPartsIsThatOfTheWhole) {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) bytes += std::to_string(i);
+  for (const std::size_t part : {1, 7, 240, 1000}) {
+    Checksum64 checksum;
+    for (std::size_t at = 0; at < bytes.size(); at += part) checksum.add(std::string_view(bytes).substr(at, part));
+    EXPECT_EQ(checksum.value(), checksum64(bytes));
+  }
+  EXPECT_EQ(Checksum64().value(), checksum64(""));
+}
+
 TEST(Hash, Sha256OfKnownText) {
   // FIPS 180-2, appendix B.1.
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -57,4 +57,20 @@ std::string Sha256::hex() {
 
 std::uint64_t checksum64(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+struct Checksum64::State {
+  XXH3_state_t* stream = XXH3_createState();
+  ~State() { XXH3_freeState(stream); }
+};
+
+Checksum64::Checksum64() : state_(std::make_unique<State>()) {
+  KW_CHECK(state_->stream != nullptr && XXH3_64bits_reset(state_->stream) == XXH_OK);
+}
+Checksum64::~Checksum64() = default;
+
+void Checksum64::add(std::string_view bytes) {
+  KW_CHECK(XXH3_64bits_update(state_->stream, bytes.data(), bytes.size()) == XXH_OK);
+}
+
+std::uint64_t Checksum64::value() const { return XXH3_64bits_digest(state_->stream); }
+
 }  // namespace kw

@@ -32,4 +32,20 @@ class Sha256 {
 // XXH3; not safe against an adversary.
 std::uint64_t checksum64(std::string_view bytes);
 
+// The same, of bytes that come in parts, for files that should not lie in memory.
+class Checksum64 {
+ public:
+  Checksum64();
+  ~Checksum64();
+  Checksum64(const Checksum64&) = delete;
+  Checksum64& operator=(const Checksum64&) = delete;
+
+  void add(std::string_view bytes);
+  std::uint64_t value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 }  // namespace kw

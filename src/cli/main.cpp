@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
   add_reward_command(app, context);
   add_agent_commands(app, context);
   add_data_command(app, context);
+  add_train_command(app, context);
 
   kw::install_interrupt_handling();
   try {

@@ -31,7 +31,18 @@ class CudaText {
            const HelperFunction& helper, bool integer)
       : e_(e), values_(values), hoist_(hoist), helper_(helper), integer_(integer) {}
 
+  // What would make a line long gets a name of its own.
   Piece piece(int at) {
+    Piece made = piece_of(at);
+    const bool root = at + 1 == static_cast<int>(e_.nodes.size());
+    if (root || made.text.size() <= longest_part) return made;
+    return {hoist_(made.text), 3};
+  }
+
+ private:
+  static constexpr std::size_t longest_part = 48;
+
+  Piece piece_of(int at) {
     const ScalarNode& node = e_.nodes[static_cast<std::size_t>(at)];
     switch (node.op) {
       case Op::operand:
@@ -88,7 +99,6 @@ class CudaText {
     }
   }
 
- private:
   Piece infix(const ScalarNode& node, const char* sign, int left, int right) {
     const Piece first = piece(node.first), second = piece(node.second);
     return {fmt::format("{} {} {}", bracketed(first, left), sign, bracketed(second, right)), left};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace kw {
 namespace {
@@ -24,6 +25,48 @@ std::string base_name(Family family) {
       return "gather";
     default:
       return std::string(name_of(family));
+  }
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(", ", at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 2;
+  }
+  return parts;
+}
+
+bool has_word(std::string_view text, std::string_view word) {
+  const auto inside = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
+  }
+  return false;
+}
+
+// Sizes that a kernel does not need are neither its parameters nor passed to it.
+void drop_unused_sizes(std::string& body, std::string& launcher) {
+  constexpr std::string_view head = "__global__ void ";
+  for (std::size_t at = body.find(head); at != std::string::npos; at = body.find(head, at + 1)) {
+    const std::size_t open = body.find('(', at), close = body.find(") {\n", at), end = body.find("\n}\n", at);
+    const std::string name = body.substr(at + head.size(), open - at - head.size());
+    const std::size_t launch = launcher.find(name + "<<<");
+    if (close == std::string::npos || end == std::string::npos || launch == std::string::npos) continue;
+    const std::size_t first = launcher.find(">>>(", launch) + 4, last = launcher.find(");", first);
+    std::vector<std::string> declared = split_list(std::string_view(body).substr(open + 1, close - open - 1));
+    std::vector<std::string> passed = split_list(std::string_view(launcher).substr(first, last - first));
+    if (declared.size() != passed.size()) continue;
+    const std::string_view code = std::string_view(body).substr(close, end - close);
+    for (std::size_t i = declared.size(); i-- > 0;) {
+      if (declared[i].rfind("int ", 0) != 0 || has_word(code, std::string_view(declared[i]).substr(4))) continue;
+      declared.erase(declared.begin() + static_cast<std::ptrdiff_t>(i));
+      passed.erase(passed.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    launcher.replace(first, last - first, joined(passed));
+    body.replace(open + 1, close - open - 1, joined(declared));
   }
 }
 
@@ -83,6 +126,17 @@ std::vector<int> Draft::operands_of(const ScalarExpression& expression) const {
   return found;
 }
 
+std::string Draft::value_name(const Operand& operand) {
+  const auto tensors = std::count_if(problem.operands.begin(), problem.operands.end(),
+                                     [](const Operand& each) { return !each.is_scalar(); });
+  const std::string own = operand.name + "_val", short_own = operand.name + "v";
+  if (style.name_by_operand && tensors > 1) {
+    const std::string& wanted = style.index_form == 1 ? short_own : own;
+    if (!names.used(wanted)) return names.pick({wanted});
+  }
+  return names.pick({"v", "xv", "value", "a", "val", "b", "u", "w", "p", "q"});
+}
+
 Draft::Element Draft::element(const ScalarExpression& expression, const IndexOf& index_of, const std::string& result) {
   std::vector<std::string> values(problem.operands.size() + 1);
   values.back() = result;
@@ -93,7 +147,7 @@ Draft::Element Draft::element(const ScalarExpression& expression, const IndexOf&
     std::string text = load(i, operand.is_scalar() ? "" : index_of(operand));
     if (!operand.is_scalar() && !expression.trivial() && !style.function_form &&
         (style.load_first || expression.uses_of(i) > 1)) {
-      const std::string name = names.pick({"v", "xv", "value", "a", "val", "b", "u", "w", "p", "q"});
+      const std::string name = value_name(operand);
       made.lines += fmt::format("{} {} = {};\n", local(accumulator()), name, text);
       text = name;
     }
@@ -253,11 +307,14 @@ std::string Draft::launch_over(const std::string& count, const std::string& bloc
 std::string Draft::launch_grid(const std::string& grid, const std::string& block, const std::vector<std::string>& sizes,
                                const std::string& setup) {
   std::string grid_text = grid, block_text = block, lines = setup;
-  if (style.dim3_launch) {
+  const std::string passed = arguments(sizes);
+  const bool several_axes = grid.rfind("dim3(", 0) == 0;
+  const std::size_t width = 26 + kernel.size() + grid.size() + block.size() + passed.size();
+  if (style.dim3_launch || (several_axes && (style.launch_locals || width > 100))) {
     const auto inner = [](const std::string& text) {
       return text.rfind("dim3(", 0) == 0 ? text.substr(5, text.size() - 6) : text;
     };
-    lines += fmt::format("{0} grid({1});\n{0} block({2});\n", style.const_locals ? "const dim3" : "dim3", inner(grid),
+    lines += fmt::format("{0} block({2});\n{0} grid({1});\n", style.const_locals ? "const dim3" : "dim3", inner(grid),
                          inner(block));
     grid_text = "grid";
     block_text = "block";
@@ -268,10 +325,11 @@ std::string Draft::launch_grid(const std::string& grid, const std::string& block
                      {"kernel", kernel},
                      {"grid", grid_text},
                      {"block", block_text},
-                     {"args", arguments(sizes)}});
+                     {"args", passed}});
 }
 
-std::string Draft::finish(const std::string& body, const std::string& launcher) {
+std::string Draft::finish(std::string body, std::string launcher) {
+  drop_unused_sizes(body, launcher);
   std::string includes;
   const auto needs = [&](Dtype dtype) {
     return problem.output_dtype == dtype || std::any_of(problem.operands.begin(), problem.operands.end(),

@@ -55,6 +55,8 @@ class Draft {
   std::string input_parameters() const;
   std::string input_arguments() const;
 
+  // A name for the value of an operand.
+  std::string value_name(const Operand& operand);
   std::string local(const std::string& type) const { return style.const_locals ? "const " + type : type; }
   std::string ceil_div(const std::string& a, const std::string& b);
   // blockIdx.x * blockDim.x + threadIdx.x in one of its forms.
@@ -73,7 +75,7 @@ class Draft {
   std::string launch_grid(const std::string& grid, const std::string& block, const std::vector<std::string>& sizes,
                           const std::string& setup = "");
   // Includes, helpers, body, launcher, laid out.
-  std::string finish(const std::string& body, const std::string& launcher);
+  std::string finish(std::string body, std::string launcher);
 
  private:
   std::string helpers_;

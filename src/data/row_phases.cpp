@@ -113,6 +113,17 @@ $device $acc $name($acc v) {
   return name;
 }
 
+std::string last_derived(Draft& draft, RowPlan& plan, const std::string& folded, const std::string& length) {
+  const RowPhase& phase = plan.phases.back();
+  std::string lines;
+  if (folded != phase.accumulator) lines = fmt::format("{} = {};\n", phase.accumulator, folded);
+  plan.result = phase.derived.empty() ? phase.accumulator : substitute(phase.derived, "", phase.accumulator, length);
+  if (phase.derived.empty() || draft.problem.post.trivial()) return lines;
+  lines += fmt::format("{} {} = {};\n", draft.local(draft.accumulator()), phase.name, plan.result);
+  plan.result = phase.name;
+  return lines;
+}
+
 RowPlan row_plan(Draft& draft) {
   Names& names = draft.names;
   const auto sum_name = [&] { return names.pick({"sum", "acc", "total", "s"}); };
@@ -177,7 +188,25 @@ RowPlan row_plan(Draft& draft) {
     default:
       break;
   }
-  const std::string result = names.pick({"value_row", "folded", "res", "r"});
+  std::string result;
+  switch (draft.problem.reduction) {
+    case Reduction::mean:
+      result = names.pick({"mean", "avg"});
+      break;
+    case Reduction::variance:
+      result = names.pick({"var", "variance"});
+      break;
+    case Reduction::norm1:
+    case Reduction::norm2:
+      result = names.pick({"norm", "length_row"});
+      break;
+    case Reduction::mean_square:
+      result = names.pick({"mean_sq", "ms"});
+      break;
+    default:
+      result = names.pick({"res", "r"});
+      break;
+  }
   switch (draft.problem.reduction) {
     case Reduction::sum:
       plan.phases.push_back({Fold::sum, sum_name(), "", result, ""});

@@ -20,9 +20,10 @@ void append_indented(std::string& out, std::string_view value, std::size_t inden
   }
 }
 
-// Long heads of functions, broken behind a parameter.
+constexpr std::size_t widest = 110;
+
+// Long heads of functions and launches, broken behind a parameter.
 void append_wrapped(std::string& out, std::string_view line, bool aligned) {
-  constexpr std::size_t widest = 110;
   const std::size_t open = line.find('(', line.find(' '));
   const std::size_t indent = aligned && open < 50 ? open + 1 : 4;
   std::size_t used = 0;
@@ -34,6 +35,30 @@ void append_wrapped(std::string& out, std::string_view line, bool aligned) {
     out.append(indent, ' ');
     line.remove_prefix(cut + 2);
     used = indent;
+  }
+  out.append(line);
+}
+
+// A long statement, broken behind its `=` and then where an operand ends.
+void append_statement(std::string& out, std::string_view line, std::size_t indent) {
+  std::size_t used = indent;
+  std::string_view breaks[] = {" = ", " ? ", " : ", ", ", " + ", " * "};
+  while (used + line.size() > widest) {
+    std::size_t cut = std::string_view::npos;
+    for (std::string_view mark : breaks) {
+      const std::size_t at = line.rfind(mark, widest - used - mark.size());
+      if (at == std::string_view::npos || at == 0) continue;
+      // Commas stay at the end of a line, as does `=`; other operators too.
+      cut = at + mark.size();
+      break;
+    }
+    if (cut == std::string_view::npos) break;
+    out.append(line.substr(0, cut - 1));
+    out += '\n';
+    used = indent + 4;
+    out.append(used, ' ');
+    line.remove_prefix(cut);
+    breaks[0] = breaks[1];  // one `=` only
   }
   out.append(line);
 }
@@ -52,13 +77,13 @@ Style draw_style(Random& random) {
   style.block_constant = chance(0.35);
   style.early_return = chance(0.6);
   style.load_first = chance(0.6);
+  style.name_by_operand = chance(0.55);
   style.rename_in_kernel = chance(0.3);
   style.dim3_launch = chance(0.3);
   style.launch_locals = chance(0.75);
   style.pre_increment = chance(0.65);
   style.force_inline = chance(0.4);
-  style.wrap_heads = chance(0.7);
-  style.align_parameters = chance(0.48);
+  style.align_parameters = chance(0.5);
   style.index_form = static_cast<int>(random.integer(0, 2));
   style.ceil_div_form = chance(0.7) ? 0 : static_cast<int>(random.integer(1, 2));
   return style;
@@ -138,13 +163,17 @@ std::string lay_out(const std::string& text, const Style& style) {
       continue;
     }
     empty_before = false;
-    const std::size_t indent = line.find_first_not_of(' ');
-    out.append(style.four_spaces ? 2 * indent : indent, ' ');
+    const std::size_t begin = line.find_first_not_of(' ');
+    const std::size_t indent = style.four_spaces ? 2 * begin : begin;
+    out.append(indent, ' ');
+    line.remove_prefix(begin);
     const bool head = line.rfind("__global__", 0) == 0 || line.rfind("extern", 0) == 0;
-    if (head && style.wrap_heads) {
+    if (head) {
       append_wrapped(out, line, style.align_parameters);
+    } else if (indent + line.size() > widest && line.front() != '#' && comment == std::string_view::npos) {
+      append_statement(out, line, indent);
     } else {
-      out.append(line.substr(indent));
+      out.append(line);
     }
     out += '\n';
   }

@@ -23,13 +23,13 @@ struct Style {
   bool block_constant = false;    // the block size as a constant of the file
   bool early_return = true;       // if (i >= n) return; instead of if (i < n) { ... }
   bool load_first = true;         // operands into locals before they are used
+  bool name_by_operand = true;    // ... which are called after them
   bool rename_in_kernel = false;  // the kernel's parameters have other names than the launcher's
   bool dim3_launch = false;
   bool launch_locals = true;  // threads and blocks as locals of the launcher
   bool pre_increment = true;
   bool force_inline = false;
-  bool wrap_heads = true;         // long parameter lists on several lines
-  bool align_parameters = false;  // ... under the first one
+  bool align_parameters = false;  // long parameter lists under the first one
   int index_form = 0;             // of blockIdx.x * blockDim.x + threadIdx.x
   int ceil_div_form = 0;          // (a + b - 1) / b, a function, a macro
 };

@@ -37,7 +37,7 @@ std::string write_arg_reduction(Draft& draft) {
                 {"index", draft.thread_index()},
                 {"inc", draft.increment(col)}};
   if (draft.level == Level::naive) {
-    const std::string block = draft.block_size({64, 128, 256});
+    const std::string block = draft.block_size({128, 64, 256});
     const std::string body = fill(draft, R"(
 // One thread searches one row; the first of equal values wins.
 __global__ void $kernel($params) {
@@ -56,7 +56,7 @@ __global__ void $kernel($params) {
   }
   if (draft.level == Level::warp) {
     int threads = 0;
-    const std::string block = draft.block_size({128, 256}, &threads);
+    const std::string block = draft.block_size({256, 128}, &threads);
     const std::string body = fill(draft, R"(
 // One warp searches one row; lanes compare by shuffles, the lower index wins a tie.
 __global__ void $kernel($params) {
@@ -83,7 +83,7 @@ __global__ void $kernel($params) {
     return draft.finish(body,
                         draft.launch_grid(draft.ceil_div(rows, std::to_string(threads / 32)), block, {rows, cols}));
   }
-  const std::string block = draft.block_size({128, 256});
+  const std::string block = draft.block_size({256, 128});
   fields.emplace_back("block", block);
   const std::string body = fill(draft, R"(
 // One block searches one row and halves the candidates in shared memory.

@@ -96,7 +96,7 @@ std::string vector_lines(Draft& draft, const VectorType& vector, const std::stri
 std::string write_elementwise(Draft& draft) {
   const Count count = count_of(draft);
   const std::string i = draft.names.pick({"i", "idx", "index", "tid", "gid"});
-  const std::string block = draft.block_size({128, 256, 256, 256, 512});
+  const std::string block = draft.block_size({256, 256, 256, 128, 512});
   const std::string params = draft.parameters({count.parameter});
   const Fields fields{{"i", i}, {"n", count.parameter}, {"params", params}, {"index", draft.thread_index()}};
   const auto with = [&](Fields more) {
@@ -193,7 +193,7 @@ std::string write_broadcast(Draft& draft) {
   const auto& dims = p.output_shape;
   const bool planes = dims.size() == 3;
   const std::string width = dims.back();
-  const std::string block = draft.block_size({128, 256, 256});
+  const std::string block = draft.block_size({256, 256, 128});
   const std::vector<std::string> sizes = size_order(p);
   if (draft.level == Level::naive) {
     const std::string i = draft.names.pick({"i", "idx", "index", "tid"});
@@ -263,7 +263,7 @@ __global__ void $kernel($params) {
     std::string lines;
     for (std::size_t k = 0; k < p.operands.size(); ++k) {
       if (p.pre.uses_of(static_cast<int>(k)) < 2 || values[k].find('[') == std::string::npos) continue;
-      const std::string name = draft.names.pick({"v", "value", "xv", "u"});
+      const std::string name = draft.value_name(p.operands[k]);
       lines += fmt::format("{} {} = {};\n", draft.local(draft.accumulator()), name, values[k]);
       values[k] = name;
     }

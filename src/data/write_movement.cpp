@@ -57,7 +57,7 @@ std::string write_transpose(Draft& draft) {
     return o.label == "row" ? row : fmt::format("{}{} * {} + {}", add, col, rows, row);
   };
   if (draft.level == Level::naive) {
-    const std::string block = draft.block_size({128, 256, 256});
+    const std::string block = draft.block_size({256, 256, 128});
     const std::string body =
         fill(draft, R"(
 // One thread for each element of the output.

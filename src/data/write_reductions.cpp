@@ -44,57 +44,27 @@ std::string write_axis_reduction(Draft& draft) {
   const auto& shape = draft.problem.operands.front().shape;
   const bool middle = shape.size() == 3;
   const std::string length = shape[shape.size() - 2], inner = shape.back();
-  const std::string outer = draft.names.pick({"outer_i", "o", "group"});
+  const std::string outer = draft.names.pick({"outer_i", "group", "slice"});
   const std::string col = draft.names.pick({"col", "c", "j", "column"});
-  const std::string k = draft.names.pick({"k", "r", "step", "s_i"});
+  const std::string k = draft.names.pick({"k", "r", "step"});
   RowPlan plan = row_plan(draft);
-  for (RowPhase& phase : plan.phases)
-    if (draft.level == Level::naive && phase.derived.empty()) phase.accumulator = phase.name;
+  const auto is_last = [&](const RowPhase& phase) { return &phase == &plan.phases.back(); };
   const std::vector<std::string> sizes = middle ? shape : std::vector<std::string>{length, inner};
   const std::string first = middle ? fmt::format("({} * {} + {}) * {} + {}", outer, length, k, inner, col)
                                    : fmt::format("{} * {} + {}", k, inner, col);
   const std::string place = middle ? fmt::format("{} * {} + {}", outer, inner, col) : col;
-  if (draft.level == Level::naive || draft.level == Level::unrolled) {
-    // Four copies of a long expression are better calls.
-    if (draft.level == Level::unrolled) draft.style.function_form = true;
-    const std::string block = draft.block_size({64, 128, 256});
+  if (draft.level == Level::naive) {
+    const std::string block = draft.block_size({128, 64, 256});
     std::string lines;
     for (const RowPhase& phase : plan.phases) {
-      if (draft.level == Level::naive) {
-        lines += start_line(draft, phase, phase.accumulator);
-        lines += fill("for (int $k = 0; $k < $length; $inc) {\n  $lines\n}\n",
-                      Fields{{"k", k},
-                             {"length", length},
-                             {"inc", draft.increment(k)},
-                             {"lines", fold_lines(draft, phase, first, length, phase.accumulator)}});
-        lines += derive_line(draft, phase, phase.accumulator, length);
-        continue;
-      }
-      // Four chains of operations that do not wait for each other.
-      std::string body;
-      std::vector<std::string> chains;
-      for (int u = 0; u < 4; ++u) {
-        const std::string name = phase.accumulator + std::to_string(u);
-        chains.push_back(name);
-        lines += start_line(draft, phase, name);
-        const std::string at = u == 0 ? k : fmt::format("({} + {})", k, u);
-        const std::string index = middle ? fmt::format("({} * {} + {} + {}) * {} + {}", outer, length, k, u, inner, col)
-                                         : fmt::format("{} * {} + {}", at, inner, col);
-        const std::string own = fold_lines(draft, phase, index, length, name);
-        body += own.find('\n') + 1 == own.size() ? own : fill("{\n  $lines\n}\n", Fields{{"lines", own}});
-      }
-      const std::string tail = fold_lines(draft, phase, first, length, chains[0]);
-      lines +=
-          fill("$first_k\nfor (; $k + 3 < $length; $k += 4) {\n  $body\n}\nfor (; $k < $length; $inc) {\n  $tail\n}\n",
-               Fields{{"first_k", (&phase == &plan.phases.front() ? "int " : "") + k + " = 0;"},
-                      {"k", k},
-                      {"length", length},
-                      {"inc", draft.increment(k)},
-                      {"body", body},
-                      {"tail", tail}});
-      const std::string joined = fold_value(draft, phase.fold, fold_value(draft, phase.fold, chains[0], chains[1]),
-                                            fold_value(draft, phase.fold, chains[2], chains[3]));
-      lines += derive_line(draft, phase, phase.derived.empty() ? joined : "(" + joined + ")", length);
+      lines += start_line(draft, phase, phase.accumulator);
+      lines += fill("for (int $k = 0; $k < $length; $inc) {\n  $lines\n}\n",
+                    Fields{{"k", k},
+                           {"length", length},
+                           {"inc", draft.increment(k)},
+                           {"lines", fold_lines(draft, phase, first, length, phase.accumulator)}});
+      lines += is_last(phase) ? last_derived(draft, plan, phase.accumulator, length)
+                              : derive_line(draft, phase, phase.accumulator, length);
     }
     const std::string i = middle ? draft.names.pick({"i", "idx", "tid", "index"}) : col;
     std::string setup;
@@ -118,22 +88,56 @@ __global__ void $kernel($params) {
                                    {"lines", lines + store_lines(draft, plan, middle ? i : col)}});
     return draft.finish(body, draft.launch_over(count, block, sizes));
   }
-  const int height = draft.random.uniform() < 0.5 ? 8 : 16;
+  // The step is a constant, so that the compiler unrolls the loop and several loads are in flight.
+  const int height = draft.random.uniform() < 0.6 ? 16 : 8;
   const std::string part = draft.names.pick({"partial", "tile", "buf", "shared_part"});
   const std::string w = draft.names.pick({"w", "t", "line", "p"});
   std::string lines;
   for (const RowPhase& phase : plan.phases) {
-    const std::string whole =
-        phase.derived.empty() ? phase.name : draft.names.pick({"whole", "combined", "all", "sum_all"});
-    lines += start_line(draft, phase, phase.accumulator);
+    const std::string& a = phase.accumulator;
+    const std::string whole = draft.names.pick({"whole", "combined", "all", "sum_all"});
+    Fields fields{{"col", col},
+                  {"inner", inner},
+                  {"k", k},
+                  {"length", length},
+                  {"fold", fold_lines(draft, phase, first, length, a)},
+                  {"part", part},
+                  {"a", a},
+                  {"w", w},
+                  {"inc", draft.increment(w)},
+                  {"height", std::to_string(height)}};
+    lines += start_line(draft, phase, a);
     lines += fill(draft, R"(
 if ($col < $inner) {
-  for (int $k = threadIdx.y; $k < $length; $k += blockDim.y) {
+  for (int $k = threadIdx.y; $k < $length; $k += $height) {
     $fold
   }
 }
 $part[threadIdx.y][threadIdx.x] = $a;
 __syncthreads();
+)",
+                  fields);
+    if (is_last(phase)) {
+      const std::string derive = last_derived(draft, plan, a, length);
+      fields.emplace_back("join", fold_step(draft, phase.fold, a, part + "[" + w + "][threadIdx.x]"));
+      fields.emplace_back("derive", derive);
+      fields.emplace_back("store", store_lines(draft, plan, place));
+      lines += fill(draft, R"(
+if (threadIdx.y == 0 && $col < $inner) {
+  for (int $w = 1; $w < $height; $inc) {
+    $join
+  }
+  $derive
+  $store
+}
+)",
+                    fields);
+      continue;
+    }
+    fields.emplace_back("start", start_line(draft, phase, whole));
+    fields.emplace_back("join", fold_step(draft, phase.fold, whole, part + "[" + w + "][threadIdx.x]"));
+    fields.emplace_back("derive", derive_line(draft, phase, whole, length));
+    lines += fill(draft, R"(
 $start
 for (int $w = 0; $w < $height; $inc) {
   $join
@@ -141,19 +145,7 @@ for (int $w = 0; $w < $height; $inc) {
 __syncthreads();
 $derive
 )",
-                  {{"col", col},
-                   {"inner", inner},
-                   {"k", k},
-                   {"length", length},
-                   {"fold", fold_lines(draft, phase, first, length, phase.accumulator)},
-                   {"part", part},
-                   {"a", phase.accumulator},
-                   {"start", start_line(draft, phase, whole)},
-                   {"w", w},
-                   {"inc", draft.increment(w)},
-                   {"height", std::to_string(height)},
-                   {"join", fold_step(draft, phase.fold, whole, part + "[" + w + "][threadIdx.x]")},
-                   {"derive", derive_line(draft, phase, whole, length)}});
+                  fields);
   }
   const std::string outer_line = middle ? fmt::format("{} {} = blockIdx.y;\n", draft.local("int"), outer) : "";
   const std::string body = fill(draft, R"(
@@ -163,19 +155,14 @@ __global__ void $kernel($params) {
   $int $col = blockIdx.x * 32 + threadIdx.x;
   $outer
   $lines
-  if (threadIdx.y == 0 && $col < $inner) {
-    $store
-  }
 }
 )",
                                 {{"params", draft.parameters(sizes)},
                                  {"height", std::to_string(height)},
                                  {"part", part},
                                  {"col", col},
-                                 {"inner", inner},
                                  {"outer", outer_line},
-                                 {"lines", lines},
-                                 {"store", store_lines(draft, plan, place)}});
+                                 {"lines", lines}});
   const std::string across = draft.ceil_div(inner, "32");
   const std::string grid = middle ? fmt::format("dim3({}, {})", across, shape[0]) : across;
   return draft.finish(body, draft.launch_grid(grid, fmt::format("dim3(32, {})", height), sizes));
@@ -185,17 +172,15 @@ std::string write_full_reduction(Draft& draft) {
   const Problem& p = draft.problem;
   const std::string n = p.operands.front().shape.front();
   RowPlan plan = row_plan(draft);
-  if (draft.level == Level::naive && plan.phases.front().derived.empty())
-    plan.phases.front().accumulator = plan.phases.front().name;
   const RowPhase& phase = plan.phases.front();
   const std::string acc = draft.accumulator();
   const std::string i = draft.names.pick({"i", "idx", "k", "j"});
   const std::string partial = draft.names.pick({"partial", "partials", "scratch", "temp", "block_results"});
-  const std::string parts = draft.names.pick({"parts", "num_parts", "pieces", "count_parts"});
+  const std::string parts = draft.names.pick({"parts", "num_parts", "pieces"});
   const std::string first_kernel = draft.names.pick({"reduce_partial", "partial_kernel", "first_pass", "stage1"});
   const std::string last_kernel = draft.names.pick({"reduce_final", "final_kernel", "second_pass", "stage2"});
   const bool naive = draft.level == Level::naive;
-  const std::string block = naive ? "128" : draft.block_size({128, 256, 256});
+  const std::string block = naive ? "128" : draft.block_size({256, 256, 128});
   const std::string a = phase.accumulator;
   const auto folded = [&]() -> std::string {
     if (naive) return a;
@@ -271,7 +256,7 @@ for (int $i = vectors * $w + $index; $i < $n; $i += blockDim.x * gridDim.x) {
                       {"folded", folded()},
                       {"join", fold_step(draft, phase.fold, a, partial + "[" + i + "]")},
                       {"inc", draft.increment(i)},
-                      {"derive", derive_line(draft, phase, folded(), n)},
+                      {"derive", last_derived(draft, plan, folded(), n)},
                       {"index", draft.thread_index()},
                       {"store", store_lines(draft, plan, "0")},
                       {"type", std::string(cuda_type_of(p.output_dtype))}};

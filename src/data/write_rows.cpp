@@ -25,7 +25,7 @@ class RowWriter {
     plan_ = row_plan(d_);
     // One thread folds straight into the number that is wanted.
     for (RowPhase& phase : plan_.phases)
-      if (d_.level == Level::naive && phase.derived.empty()) phase.accumulator = phase.name;
+      if (d_.level == Level::naive && phase.derived.empty() && !last(phase)) phase.accumulator = phase.name;
   }
 
   std::string write() {
@@ -93,7 +93,10 @@ class RowWriter {
     return value.lines + last.lines + fmt::format("{}[{} + {}] = {};\n", d_.out, base_, col, d_.to_output(last.value));
   }
 
-  std::string derive_line(const RowPhase& phase, const std::string& folded) const {
+  bool last(const RowPhase& phase) const { return !plan_.per_element && &phase == &plan_.phases.back(); }
+
+  std::string derive_line(const RowPhase& phase, const std::string& folded) {
+    if (last(phase)) return last_derived(d_, plan_, folded, cols_);
     if (folded == phase.name) return "";
     const std::string text = phase.derived.empty() ? folded : substitute(phase.derived, "", folded, cols_);
     return fmt::format("{} {} = {};\n", d_.local(d_.accumulator()), phase.name, text);
@@ -152,7 +155,7 @@ class RowWriter {
   std::vector<std::string> size_arguments() const { return {rows_argument_, cols_}; }
 
   std::string naive() {
-    const std::string block = d_.block_size({64, 128, 256});
+    const std::string block = d_.block_size({128, 64, 256});
     const std::string limit = limit_line();
     const std::string body = fill(d_, R"(
 // One thread for each row.
@@ -176,7 +179,7 @@ __global__ void $kernel($params) {
 
   std::string warp_a_row() {
     int threads = 0;
-    const std::string block = d_.block_size({128, 256}, &threads);
+    const std::string block = d_.block_size({256, 128}, &threads);
     const std::string lane = d_.names.pick({"lane", "lane_id", "l"});
     const std::string limit = limit_line();
     const std::string lines = phases(
@@ -281,7 +284,7 @@ __global__ void $kernel($params) {
 
   std::string block_a_row(bool vectorised) {
     // Of a causal row only a part is read: with small blocks its loops go round at sizes that the judge can compare.
-    const std::string block = p_.causal ? d_.block_size({64}) : d_.block_size({128, 256, 256});
+    const std::string block = p_.causal ? d_.block_size({64}) : d_.block_size({256, 256, 128});
     const std::string limit = limit_line();
     const auto folded = [&](const RowPhase& f) {
       const std::string function = vectorised ? block_fold_shuffles(d_, f.fold) : block_fold_tree(d_, f.fold, block);

@@ -39,7 +39,7 @@ std::string write_scan(Draft& draft) {
                 {"index", draft.thread_index()},
                 {"inc", draft.increment(col)}};
   if (draft.level == Level::naive) {
-    const std::string block = draft.block_size({64, 128, 256});
+    const std::string block = draft.block_size({128, 64, 256});
     const std::string step = fold_step(draft, fold, running, value.value);
     fields.emplace_back("params", draft.parameters({rows, cols}));
     fields.emplace_back("step", exclusive ? store(running) + step : step + store(running));
@@ -72,7 +72,7 @@ __global__ void $kernel($params) {
   fields.emplace_back("read", guarded_value);
   if (draft.level == Level::warp) {
     int threads = 0;
-    const std::string block = draft.block_size({128, 256}, &threads);
+    const std::string block = draft.block_size({256, 128}, &threads);
     fields.emplace_back("params", draft.parameters({rows, cols}));
     fields.emplace_back("join", fold_step(draft, fold, v, "other"));
     fields.emplace_back("whole", fold_value(draft, fold, running, exclusive ? "before" : v));
@@ -113,7 +113,7 @@ __global__ void $kernel($params) {
     const std::string grid = draft.ceil_div(rows_argument, std::to_string(threads / 32));
     return draft.finish(body, draft.launch_grid(grid, block, {rows_argument, cols}));
   }
-  const std::string block = draft.block_size({128, 256});
+  const std::string block = draft.block_size({256, 128});
   const std::string buffer = draft.names.pick({"buf", "scan", "shared_scan", "part"});
   const std::string before = fmt::format("t > 0 ? {}[t - 1] : {}", buffer, start);
   fields.emplace_back("params", draft.parameters({cols}));

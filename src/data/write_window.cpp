@@ -22,14 +22,14 @@ class WindowWriter {
     out_channels_ = p_.output_shape[1];
     oh_ = two_ ? d_.names.pick({"out_h", "oh", "H_out", "out_height"}) : "";
     ow_ = d_.names.pick({"out_w", "ow", "W_out", "out_len"});
-    oy_ = two_ ? d_.names.pick({"oy", "r_out", "py"}) : "";
-    ox_ = d_.names.pick({"ox", "c_out_i", "px", "o"});
-    b_ = d_.names.pick({"b_i", "img", "nb"});
+    oy_ = two_ ? d_.names.pick({"oy", "out_y", "py"}) : "";
+    ox_ = d_.names.pick({"ox", "out_x", "px"});
+    b_ = d_.names.pick({"img", "b", "sample"});
     oc_ = d_.names.pick({"oc", "ch", "map"});
     sum_ = d_.names.pick({"sum", "acc", "total", "s"});
-    ic_ = d_.names.pick({"ic", "ci", "c_i"});
+    ic_ = d_.names.pick({"ic", "ci", "in_c"});
     ky_ = d_.names.pick({"ky", "dy", "kh"});
-    kx_ = d_.names.pick({"kx", "dx", "kw_i"});
+    kx_ = d_.names.pick({"kx", "dx", "kw"});
     iy_ = d_.names.pick({"iy", "in_y", "yy"});
     ix_ = d_.names.pick({"ix", "in_x", "xx"});
     window_ = std::to_string(p_.window);
@@ -180,9 +180,9 @@ __global__ void $kernel($params) {
                                    {"split", split},
                                    {"core", core()},
                                    {"store", store(result(), oc_)}});
-    const std::string n = d_.names.pick({"count_all", "outputs_all", "work"});
+    const std::string n = d_.names.pick({"total", "outputs", "work"});
     const std::string lines = setup() + fmt::format("{} {} = {};\n", d_.local("int"), n, total());
-    return d_.finish(body, d_.launch_over(n, d_.block_size({128, 256, 256}), sizes(), lines));
+    return d_.finish(body, d_.launch_over(n, d_.block_size({256, 256, 128}), sizes(), lines));
   }
 
   std::string plane_head(const std::string& channels) const {

@@ -20,7 +20,7 @@ std::vector<Level> levels_of(const Problem& problem) {
       return {naive, shared, warp};
     case Family::reduce_first:
     case Family::reduce_middle:
-      return {naive, shared, unrolled};
+      return {naive, shared};
     case Family::reduce_all:
       return {naive, shared, warp, vectorised};
     case Family::arg_reduce:
