@@ -101,7 +101,7 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   KW_TRY(const EpisodeOptions options, options_from(arguments));
   KW_TRY_VOID(check_options(options));
   KW_TRY(const auto model, AgentModel::open(arguments.model, {.device = arguments.device}));
-  KW_TRY(const auto session, JudgeSession::start({arguments.backend, arguments.profile, 0}));
+  KW_TRY(const auto session, JudgeSession::start({arguments.backend, arguments.profile, 0, true}));
   std::unique_ptr<EpisodeStore> store;
   if (!arguments.store.empty()) KW_TRY(store, EpisodeStore::open(arguments.store));
 

@@ -34,6 +34,7 @@ Result<std::unique_ptr<JudgeSession>> JudgeSession::start(const JudgeSessionOpti
   session->workers_ = options.workers > 0 ? options.workers : cores;
   ServiceOptions service;
   service.pool.workers = std::min(session->workers_, cores);
+  service.disk_cache = options.cache;
   session->service_ = std::make_unique<CompileService>(service);
   if (options.backend != "emulator") {
     GpuBackendOptions gpu;
@@ -45,6 +46,7 @@ Result<std::unique_ptr<JudgeSession>> JudgeSession::start(const JudgeSessionOpti
     if (session->gpu_ != nullptr && options.workers == 0) session->workers_ = 2 * cores;
   }
   JudgeOptions judging;
+  judging.cache = options.cache;
   judging.gpu = session->gpu_.get();
   KW_TRY(judging.profile, load_profile(options.profile.empty() ? fitting_profile(judging.gpu) : options.profile));
   if (judging.gpu != nullptr) judging.profile.architecture = judging.gpu->architecture();
