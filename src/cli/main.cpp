@@ -29,6 +29,8 @@ int run(int argc, char** argv) {
       "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
       "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
       "  kernelwright prompt softmax                             what an agent is told\n"
+      "  kernelwright generate softmax                           an agent writes a kernel\n"
+      "  kernelwright optimize softmax --kernel my.cu            agents repair and improve it, turn by turn\n"
       "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
@@ -57,6 +59,7 @@ int run(int argc, char** argv) {
   add_reward_command(app, context);
   add_agent_commands(app, context);
   add_data_command(app, context);
+  add_converse_commands(app, context);
   add_train_command(app, context);
 
   kw::install_interrupt_handling();
