@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "cli/command.h"
 #include "cli/kernel_argument.h"
+#include "cli/open_judge.h"
 #include "judge/batch.h"
 #include "judge/gpu_backend.h"
 #include "task/task_file.h"
@@ -37,10 +38,6 @@ struct JudgeArguments {
   bool counters = false;
   bool small_only = false;
 };
-
-constexpr const char* default_profile = "h200";
-// Checking takes the GPU about a millisecond a kernel, and the host as much again.
-constexpr int gpu_workers_batch = 6;
 
 constexpr int bar_characters = 30;
 
@@ -133,20 +130,6 @@ void print_verdict(const Verdict& verdict) {
                              verdict.measured_on ? "on " + verdict.measured_on->device : "for " + verdict.profile);
   if (verdict.speedup_pytorch) std::cout << fmt::format("{:.2f} x PyTorch eager\n", *verdict.speedup_pytorch);
   std::cout << fmt::format("judged in {:.0f} ms{}\n", verdict.judge_ms, verdict.from_cache ? " (from the cache)" : "");
-}
-
-// The profile of the device that is there, or of one like it.
-std::string profile_for(const GpuFacts& facts, GpuArchitecture architecture) {
-  const auto folder = profiles_folder();
-  std::string alike = default_profile;
-  if (!folder.ok()) return alike;
-  for (const std::string& name : profile_names(*folder)) {
-    const auto profile = load_profile(name);
-    if (!profile.ok()) continue;
-    if (profile->name == facts.name) return name;
-    if (profile->architecture == architecture) alike = name;
-  }
-  return alike;
 }
 
 // The GPU, if it is wanted and there; null for the emulator.
