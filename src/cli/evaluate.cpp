@@ -29,7 +29,7 @@ struct EvaluateArguments {
   std::size_t tasks = 100;
   std::int64_t samples = 1;
   int turns = 1;
-  float temperature = 0;
+  double temperature = 0;
   std::uint64_t seed = 1;
   std::int64_t max_tokens = 1024;
   std::string device = "auto";
@@ -42,16 +42,14 @@ struct EvaluateArguments {
 // Shows how far an exam is.
 class ExamProgress {
  public:
-  explicit ExamProgress(std::string what) : what_(std::move(what)) {}
-  void operator()(std::size_t done, std::size_t all) {
-    if (!progress_) progress_.emplace(what_, all);
-    progress_->advance(done - shown_);
+  ExamProgress(const std::string& what, std::size_t all) : progress_(what, all) {}
+  void operator()(std::size_t done) {
+    progress_.advance(done - shown_);
     shown_ = done;
   }
 
  private:
-  std::string what_;
-  std::optional<Progress> progress_;
+  Progress progress_;
   std::size_t shown_ = 0;
 };
 
@@ -72,7 +70,7 @@ class Evaluating {
     settings.judge = judge_.name();
     settings.samples = arguments_.samples;
     settings.turns = arguments_.turns;
-    settings.temperature = static_cast<double>(arguments_.temperature);
+    settings.temperature = arguments_.temperature;
     settings.seed = arguments_.seed;
     settings.max_tokens = arguments_.max_tokens;
     KW_TRY(const std::vector<ExamQuestion> questions, written_questions());
@@ -127,11 +125,11 @@ class Evaluating {
   ExamOptions exam_options(ExamProgress& progress) const {
     ExamOptions options;
     options.samples = arguments_.samples;
-    options.temperature = arguments_.temperature;
+    options.temperature = static_cast<float>(arguments_.temperature);
     options.seed = arguments_.seed;
     options.max_tokens = arguments_.max_tokens;
     options.judge_workers = arguments_.judge.workers;
-    options.progress = [&progress](std::size_t done, std::size_t all) { progress(done, all); };
+    options.progress = [&progress](std::size_t done, std::size_t) { progress(done); };
     return options;
   }
 
@@ -140,7 +138,9 @@ class Evaluating {
   }
 
   Result<void> sit(const std::vector<ExamQuestion>& questions) {
-    ExamProgress progress(arguments_.turns > 1 ? "turns" : "answers");
+    const std::size_t attempts = questions.size() * static_cast<std::size_t>(arguments_.samples);
+    ExamProgress progress(arguments_.turns > 1 ? "turns" : "answers",
+                          attempts * static_cast<std::size_t>(arguments_.turns));
     if (arguments_.turns > 1) {
       KW_TRY(ConversationExam exam, hold_conversations(*rollout_, model_->dialect(), *judge_.judge, questions,
                                                        adapter_of(), arguments_.turns, exam_options(progress)));
@@ -168,7 +168,7 @@ class Evaluating {
       KW_TRY(auto more, tester_questions(*judge_.judge, split, arguments_.seed, arguments_.tasks));
       for (ExamQuestion& question : more) questions.push_back(std::move(question));
     }
-    ExamProgress progress("predictions");
+    ExamProgress progress("predictions", questions.size() * static_cast<std::size_t>(arguments_.samples));
     KW_TRY(const ExamResult result,
            sit_exam(*rollout_, model_->dialect(), *judge_.judge, questions, adapter_of(), exam_options(progress)));
     tester = tester_score(predictions_of(questions, result));
