@@ -37,6 +37,7 @@ void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer, re
 void add_data_command(CLI::App& app, Context& context);
 void add_evaluate_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
+void add_train_gather_command(CLI::App& train, Context& context);
 
 // `--json`, for a command that prints a result.
 void add_json_flag(CLI::App& command, Context& context);

@@ -12,11 +12,13 @@
 #include "base/table.h"
 #include "cli/command.h"
 #include "cli/model_load.h"
-#include "cli/model_source.h"
 #include "compile/service.h"
+#include "episode/agent_set.h"
 #include "evaluate/exam.h"
 #include "learner/learner.h"
+#include "model/model_name.h"
 #include "model/presets.h"
+#include "supervised/conversation_lessons.h"
 #include "supervised/supervised.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -48,7 +50,9 @@ struct SftArguments {
   std::int64_t answer_tokens = 1024;
   int judge_workers = 0;
   std::uint64_t seed = 1;
-  bool no_cache = false;
+  std::uint64_t show = 0;
+  std::string conversations;
+  double own = 0.5;
 };
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
@@ -119,16 +123,17 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
 
 Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, const LessonPlan& plan,
                                               std::string& base) {
-  KW_TRY(const LearnerOptions options, learner_options(arguments, plan));
+  KW_TRY(LearnerOptions options, learner_options(arguments, plan));
   const auto names = preset_names();
   if (std::ranges::count(names, arguments.model) > 0 && arguments.model != "smollm2-135m") {
     if (arguments.method != "full") return Error{"a model from nothing has no base to freeze", "--method full", {}};
     KW_TRY(Tokenizer tokenizer, vocabulary_of(arguments, plan));
     return Learner::from_preset(arguments.model, std::move(tokenizer), options);
   }
-  KW_TRY(const fs::path path, model_path_from_argument(arguments.model));
-  KW_TRY(const ModelFiles files, ModelFiles::open(path));
-  base = arguments.model == "smollm2-135m" ? arguments.model : fs::absolute(path).string();
+  KW_TRY(const AgentSet agents, find_agents(arguments.model));
+  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
+  if (!options.train_base) options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
   return Learner::from_files(files, options);
 }
 
@@ -142,7 +147,6 @@ class Examiner {
     service.pool.workers = arguments.judge_workers > 0 ? arguments.judge_workers : cores();
     examiner->service_.emplace(service);
     JudgeOptions judge;
-    judge.cache = !arguments.no_cache;
     KW_TRY(judge.profile, load_profile("h200"));
     examiner->judge_.emplace(*examiner->service_, judge);
     if (plan.share[0] > 0)
@@ -176,7 +180,7 @@ class Examiner {
     return examiner;
   }
 
-  Result<Evaluation> examine() {
+  Result<Evaluation> examine(std::int64_t step) {
     Evaluation evaluation;
     KW_TRY(const TokenScores scores, learner_.trainer().score(loss_batch_));
     double loss = 0;
@@ -194,6 +198,7 @@ class Examiner {
     KW_TRY(const ExamResult result, sit_exam(
                                         rollout, learner_.dialect(), *judge_, questions_,
                                         [this](AgentRole role) { return learner_.adapter_of(role); }, options));
+    KW_TRY_VOID(keep(result, step));
     evaluation.score = 0;
     int parts = 0;
     const auto rate = [](std::int64_t part, std::int64_t all) {
@@ -221,6 +226,33 @@ class Examiner {
 
  private:
   Examiner(const SftArguments& arguments, Learner& learner) : arguments_(arguments), learner_(learner) {}
+
+  // The paper, for people to read: what was asked, what was said, what the judge thinks of it.
+  Result<void> keep(const ExamResult& result, std::int64_t step) const {
+    std::string lines;
+    for (const ExamAnswer& answer : result.answers) {
+      const ExamQuestion& question = questions_[answer.question];
+      Json line = {{"role", to_string(question.role)},
+                   {"family", question.family},
+                   {"signature", compact_signature(question.task)},
+                   {"operation", compact_operation(question.task)},
+                   {"outcome", to_string(answer.answer.outcome)},
+                   {"status", answer.verdict ? Json(to_string(answer.verdict->status)) : Json()},
+                   {"summary", answer.verdict ? answer.verdict->summary : answer.answer.message},
+                   {"tokens", answer.tokens},
+                   {"text", answer.text}};
+      if (answer.verdict && answer.verdict->speedup_naive) line["speedup_naive"] = *answer.verdict->speedup_naive;
+      if (question.verdict) {
+        line["given"] = question.kernel;
+        line["given_verdict"] = compact_verdict(*question.verdict);
+      }
+      lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    }
+    const fs::path folder = fs::path(arguments_.out) / "exams";
+    std::error_code ignored;
+    fs::create_directories(folder, ignored);
+    return write_file_atomic(folder / fmt::format("step-{:08}.jsonl", step), lines);
+  }
 
   ExamScore score_for(const ExamResult& result, AgentRole role) const {
     ExamResult part;
@@ -257,6 +289,35 @@ Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
           {"device", arguments.device}};
 }
 
+// Lessons as the model reads them, and how long they are.
+Result<Json> show_lessons(const SftArguments& arguments, const LessonStream& lessons, const Dialect& dialect) {
+  Scribe scribe(dialect);
+  Json lengths = Json::array();
+  std::map<std::string, std::vector<std::int64_t>> tokens;
+  for (std::uint64_t i = 0; i < arguments.show; ++i) {
+    KW_TRY(const auto lesson, lessons.at(i, scribe));
+    if (!lesson) {
+      tokens["too long"].push_back(0);
+      continue;
+    }
+    const std::span all(lesson->tokens);
+    const auto at = static_cast<std::size_t>(lesson->answer);
+    KW_TRY(const std::string prompt, dialect.tokenizer().decode(all.first(at)));
+    KW_TRY(const std::string answer, dialect.tokenizer().decode(all.subspan(at)));
+    if (i < 20)
+      std::cout << fmt::format("=== {} {}: {} + {} tokens\n{}\n--- answer\n{}\n\n", i, to_string(lesson->kind), at,
+                               all.size() - at, prompt, answer);
+    tokens[std::string(to_string(lesson->kind))].push_back(static_cast<std::int64_t>(all.size()));
+  }
+  Json result = {{"interrupted", false}};
+  for (auto& [kind, sizes] : tokens) {
+    std::ranges::sort(sizes);
+    result[kind] = fmt::format("{} lessons, {} tokens in the middle, at most {}", sizes.size(), sizes[sizes.size() / 2],
+                               sizes.back());
+  }
+  return result;
+}
+
 Result<Json> train_sft(const SftArguments& arguments) {
   LessonPlan plan = arguments.plan;
   plan.seed = arguments.seed;
@@ -277,6 +338,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
   }
   plan.longest = std::min(plan.longest, learner->description().context);
   KW_TRY(const LessonStream lessons, LessonStream::make(learner->dialect(), book, plan));
+  if (arguments.show > 0) return show_lessons(arguments, lessons, learner->dialect());
   KW_TRY(const auto examiner, Examiner::make(arguments, plan, *learner));
 
   KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints"));
@@ -292,7 +354,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
                            after >= 0 ? fmt::format(", going on after step {}", after) : "");
 
   SupervisedHooks hooks;
-  hooks.evaluate = [&](std::int64_t) { return examiner->examine(); };
+  hooks.evaluate = [&](std::int64_t step) { return examiner->examine(step); };
   hooks.evaluated = [&](std::int64_t step, const Evaluation& evaluation) {
     std::cerr << fmt::format("exam after step {}: {}\n", step, evaluation.line);
   };
@@ -305,12 +367,23 @@ Result<Json> train_sft(const SftArguments& arguments) {
                              now.gradient_norm, static_cast<double>(now.tokens) / 1e6, now.tokens_per_s,
                              duration_text(std::max(0.0, left)));
   };
+  std::optional<ConversationLessons> conversations;
+  std::optional<MixedLessons> mixed;
+  const LessonSource* source = &lessons;
+  if (!arguments.conversations.empty()) {
+    KW_TRY(const auto store, EpisodeStore::open(arguments.conversations));
+    KW_TRY(conversations, ConversationLessons::load(*store, arguments.seed, plan.longest));
+    mixed.emplace(*conversations, lessons, arguments.own, arguments.seed);
+    source = &*mixed;
+    std::cerr << fmt::format("{} of {} answers of the agents themselves are worth learning from\n",
+                             conversations->lessons().size(), conversations->answers());
+  }
   SupervisedOptions training = arguments.training;
   if (training.producers <= 0) training.producers = learner->on_gpu() ? std::max(1, cores() / 2) : 1;
   training.pass_tokens = std::max(training.pass_tokens, plan.longest);
   KW_TRY(const SupervisedSummary summary,
          train_supervised(
-             learner->trainer(), lessons, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
+             learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
              training, checkpoints, *log, hooks));
 
   Json result = {{"out", out.string()},
@@ -344,6 +417,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
 void add_train_command(CLI::App& app, Context& context) {
   auto* train = app.add_subcommand("train", "Teaches a model to write kernels");
   train->require_subcommand(1);
+  add_train_gather_command(*train, context);
   auto* sft = train->add_subcommand("sft",
                                     "Supervised training on generated tasks and judged kernels; goes on where it "
                                     "was stopped");
@@ -370,6 +444,9 @@ void add_train_command(CLI::App& app, Context& context) {
   sft->add_option("--store", arguments->store, "judged kernels (data make), for all lessons but generate");
   sft->add_option("--lessons", arguments->lessons, "KIND=SHARE of generate, optimise, repair, report [generate=1]")
       ->delimiter(',');
+  sft->add_option("--conversations", arguments->conversations,
+                  "a store of conversations (train gather): their answers that worked are lessons too");
+  sft->add_option("--own-share", arguments->own, "of lessons from conversations")->capture_default_str();
   sft->add_option("--house-style", plan.house_style, "share of answers in one style")->capture_default_str();
   sft->add_option("--rewrite", plan.rewrite, "share of repairs that write the kernel anew")->capture_default_str();
   sft->add_option("--level-named", plan.level_named, "share of prompts that ask for a level")->capture_default_str();
@@ -398,6 +475,7 @@ void add_train_command(CLI::App& app, Context& context) {
   sft->add_option("--producers", training.producers, "threads that make lessons; 0: as the machine allows");
   sft->add_option("--threads", arguments->threads, "of the CPU's trainer; 0: all cores");
   sft->add_option("--seed", arguments->seed)->capture_default_str();
+  sft->add_option("--show", arguments->show, "instead of training: so many lessons, the first of them in full");
   add_device_option(*sft, arguments->device);
   add_json_flag(*sft, context);
   sft->footer(

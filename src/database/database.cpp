@@ -239,7 +239,7 @@ Result<void> Database::check() {
 }
 
 Result<void> Database::checkpoint() {
-  const int code = sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  const int code = sqlite3_wal_checkpoint_v2(connection_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   if (code != SQLITE_OK) return database_error(connection_.get(), path_.string(), code);
   return {};
 }

@@ -110,7 +110,7 @@ class Database {
 
   // Reads all of the file: pages, rows and indexes fit together.
   Result<void> check();
-  // Moves the log into the database file; what a copy of the file alone is then.
+  // What was committed is on the disk, and moved into the database file as far as readers allow.
   Result<void> checkpoint();
 
  private:

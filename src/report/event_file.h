@@ -1,7 +1,8 @@
 #pragma once
-// TensorBoard's event files: scalars by tag and step, appended one record at a time, so that a run can be watched and a
-// kill loses nothing that was written. Records are TFRecords (length, masked CRC-32C, bytes, masked CRC-32C) around
-// protocol buffers of tensorflow/core/util/event.proto; the few fields that scalars need are encoded here.
+// TensorBoard's event files: scalars and texts by tag and step, appended one record at a time, so that a run can be
+// watched and a kill loses nothing that was written. Records are TFRecords (length, masked CRC-32C, bytes, masked
+// CRC-32C) around protocol buffers of tensorflow/core/util/event.proto; the few fields that these need are encoded
+// here.
 
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +26,10 @@ class EventFile {
 
   // All scalars of one step are one record, written with one call of the system.
   Result<void> write(std::int64_t step, const std::vector<std::pair<std::string, double>>& scalars);
+  // Shown on TensorBoard's page for texts, as Markdown.
+  Result<void> write_text(std::int64_t step, std::string_view tag, std::string_view text);
+  // What was written is on the disk.
+  Result<void> sync();
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -34,6 +39,10 @@ class EventFile {
   std::filesystem::path path_;
   int file_ = -1;
 };
+
+// Takes out of all event files of the folder what was logged after the step, and a torn record at an end: TensorBoard
+// then shows a run that was resumed there as if nothing had happened.
+Result<void> drop_events_after(const std::filesystem::path& folder, std::int64_t step);
 
 // CRC-32C (Castagnoli), as in RFC 3720.
 std::uint32_t crc32c(std::string_view bytes);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/random.h"
 
 namespace kw {
 namespace {
@@ -69,6 +70,18 @@ void read_event(const std::string& event, std::vector<Scalar>& scalars, std::str
   }
 }
 
+void read_records(const std::string& bytes, std::vector<Scalar>& scalars, std::string& version) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t start = at;
+    const auto size = take<std::uint64_t>(bytes, at);
+    ASSERT_EQ(unmasked(take<std::uint32_t>(bytes, at)), crc32c(bytes.substr(start, 8)));
+    const std::string event = bytes.substr(at, size);
+    at += size;
+    ASSERT_EQ(unmasked(take<std::uint32_t>(bytes, at)), crc32c(event));
+    read_event(event, scalars, version);
+  }
+}
+
 TEST(EventFile, ChecksumOfTheStandard) {
   EXPECT_EQ(crc32c("123456789"), 0xE3069283u);            // the check value of CRC-32C
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAu);  // RFC 3720, B.4
@@ -86,24 +99,62 @@ TEST(EventFile, WhatIsWrittenIsRead) {
     ASSERT_TRUE(other.ok());
     EXPECT_NE(other->path(), file->path());
 
-    const std::string bytes = read_file(file->path()).value();
     std::vector<Scalar> scalars;
     std::string version;
-    for (std::size_t at = 0; at < bytes.size();) {
-      const std::size_t start = at;
-      const auto size = take<std::uint64_t>(bytes, at);
-      ASSERT_EQ(unmasked(take<std::uint32_t>(bytes, at)), crc32c(bytes.substr(start, 8)));
-      const std::string event = bytes.substr(at, size);
-      at += size;
-      ASSERT_EQ(unmasked(take<std::uint32_t>(bytes, at)), crc32c(event));
-      read_event(event, scalars, version);
-    }
+    read_records(read_file(file->path()).value(), scalars, version);
     EXPECT_EQ(version, "brain.Event:2");
     ASSERT_EQ(scalars.size(), 3u);
     EXPECT_EQ(scalars[1].tag, "judge/pass_rate");
     EXPECT_EQ(scalars[1].value, 0.25f);
     EXPECT_EQ(scalars[2].step, 1'000'000'000'000);
     EXPECT_EQ(scalars[2].value, -2.0f);
+  }
+}
+
+TEST(EventFile, WhatWasLoggedAfterAStepCanBeTakenOut) {
+  TemporaryFolder folder;
+  std::filesystem::path path;
+  {
+    auto file = EventFile::create(folder.path());
+    path = file->path();
+    for (const int step : {0, 3, 7, 5, 300}) ASSERT_TRUE(file->write(step, {{"loss", step}}).ok());
+    ASSERT_TRUE(file->write_text(6, "sample", "text").ok());
+    ASSERT_TRUE(file->sync().ok());
+  }
+  std::string whole = read_file(path).value();
+  ASSERT_TRUE(write_file_atomic(path, whole + whole.substr(0, 20)).ok());  // torn
+  ASSERT_TRUE(write_file_atomic(folder.path() / "other", "untouched").ok());
+  ASSERT_TRUE(drop_events_after(folder.path(), 5).ok());
+  std::vector<Scalar> scalars;
+  std::string version;
+  read_records(read_file(path).value(), scalars, version);
+  EXPECT_EQ(version, "brain.Event:2");
+  ASSERT_EQ(scalars.size(), 3u);
+  EXPECT_EQ(scalars[2].step, 5);
+  EXPECT_EQ(read_file(folder.path() / "other").value(), "untouched");
+  ASSERT_TRUE(drop_events_after(folder.path(), -1).ok());
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(EventFile, DamagedFilesAreCutWhereTheDamageIs) {
+  TemporaryFolder folder;
+  std::filesystem::path path;
+  {
+    auto file = EventFile::create(folder.path());
+    path = file->path();
+    for (int step = 0; step < 20; ++step) ASSERT_TRUE(file->write(step, {{"loss", step}}).ok());
+  }
+  const std::string whole = read_file(path).value();
+  Random random(3);
+  for (int round = 0; round < 300; ++round) {
+    std::string bytes = whole;
+    const auto place = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(bytes.size()) - 1));
+    bytes[place] = static_cast<char>(bytes[place] ^ (1 << random.integer(0, 7)));
+    ASSERT_TRUE(write_file_atomic(path, bytes).ok());
+    ASSERT_TRUE(drop_events_after(folder.path(), 100).ok());
+    const auto kept = read_file(path);
+    if (!kept.ok()) continue;
+    EXPECT_TRUE(kept->size() <= place && whole.starts_with(*kept));
   }
 }
 

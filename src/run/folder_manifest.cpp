@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "run/json_text.h"
 
 namespace kw {
 namespace {
@@ -23,7 +24,6 @@ constexpr std::string_view manifest_name = "manifest.json";
 constexpr std::string_view manifest_sum_name = "manifest.sum";
 constexpr std::size_t manifest_limit_bytes = 16u << 20;
 constexpr std::size_t files_limit = 10'000;
-constexpr int depth_limit = 64;
 
 std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
@@ -102,14 +102,11 @@ bool stays_inside(const fs::path& name) {
 }
 
 Result<FolderManifest> parse_manifest(const std::string& text) {
-  bool too_deep = false;
-  const auto watch_depth = [&too_deep](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > depth_limit;
-    return depth <= depth_limit;
-  };
-  const Json json = Json::parse(text, watch_depth, false);
-  if (json.is_discarded() || too_deep || !json.is_object() || !json.contains("about") || !json.contains("files") ||
-      !json["files"].is_array() || json["files"].size() > files_limit)
+  const auto parsed = parse_json_text(text);
+  if (!parsed) return Error{"the list of files is not JSON", "", {}};
+  const Json& json = *parsed;
+  if (!json.is_object() || !json.contains("about") || !json.contains("files") || !json["files"].is_array() ||
+      json["files"].size() > files_limit)
     return Error{"the list of files is not one", "", {}};
   FolderManifest manifest{.about = json["about"], .files = {}};
   for (const Json& row : json["files"]) {
@@ -150,8 +147,7 @@ Result<FolderManifest> seal_folder(const fs::path& folder, const Json& about) {
   for (const auto& file : manifest.files)
     files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"checksum", hex(file.checksum)}});
   const Json json = {{"about", about}, {"files", std::move(files)}};
-  // Texts that are not UTF-8 must not cost a checkpoint.
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(json, 2) + "\n";
   if (text.size() > manifest_limit_bytes) return Error{"the facts of " + folder.string() + " are too long", "", {}};
   KW_TRY_VOID(write_file_atomic(folder / manifest_name, text, Durability::power_loss));
   KW_TRY_VOID(write_file_atomic(folder / manifest_sum_name, hex(checksum64(text)) + "\n", Durability::power_loss));
