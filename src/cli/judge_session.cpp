@@ -28,6 +28,17 @@ std::string fitting_profile(const GpuBackend* gpu) {
   return alike;
 }
 
+void add_judge_options(CLI::App& command, JudgeSessionOptions& options) {
+  command.add_option("--backend", options.backend, "where kernels run: auto takes the emulator where there is no GPU")
+      ->check(CLI::IsMember({"emulator", "gpu", "auto"}))
+      ->capture_default_str();
+  command.add_option("--profile", options.profile,
+                     "the device whose time is modelled; without it h200, or the GPU's own");
+  command.add_option("--judge-workers", options.workers, "kernels judged at the same time; 0: one for each core")
+      ->check(CLI::Range(0, 1024));
+  command.add_flag("!--no-cache", options.cache, "compile and judge even if the result is known");
+}
+
 Result<std::unique_ptr<JudgeSession>> JudgeSession::start(const JudgeSessionOptions& options) {
   std::unique_ptr<JudgeSession> session(new JudgeSession);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

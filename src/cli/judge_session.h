@@ -1,6 +1,7 @@
 #pragma once
 // A judge with what it needs, for commands that judge along the way.
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,9 @@ struct JudgeSessionOptions {
   int workers = 0;               // kernels at a time; 0: one for each core
   bool cache = true;             // verdicts and compiled kernels that are known already
 };
+
+// --backend, --profile, --judge-workers, --no-cache
+void add_judge_options(CLI::App& command, JudgeSessionOptions& options);
 
 class JudgeSession {
  public:

@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
       "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
+      "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
       "  kernelwright bench train tiny-1m                        speed of training and generation here\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
@@ -60,6 +61,7 @@ int run(int argc, char** argv) {
   add_agent_commands(app, context);
   add_data_command(app, context);
   add_converse_commands(app, context);
+  add_evaluate_command(app, context);
   add_train_command(app, context);
 
   kw::install_interrupt_handling();

@@ -50,11 +50,10 @@ std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
   const std::size_t reach = points.size() / 30;
   std::vector<CurvePoint> means;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    // As far to one side as to the other, so that the ends are not bent.
-    const std::size_t near = std::min({reach, i, points.size() - 1 - i});
+    const std::size_t first = i - std::min(i, reach), last = std::min(points.size() - 1, i + reach);
     CurvePoint mean = points[i];
     mean.y = 0;
-    for (std::size_t n = i - near; n <= i + near; ++n) mean.y += points[n].y / static_cast<double>(2 * near + 1);
+    for (std::size_t n = first; n <= last; ++n) mean.y += points[n].y / static_cast<double>(last - first + 1);
     means.push_back(mean);
   }
   return means;
@@ -241,12 +240,12 @@ std::string distribution_svg(const Distribution& distribution) {
           short_number(std::exp2(low + static_cast<double>(bin) / bins_a_doubling)),
           short_number(std::exp2(low + static_cast<double>(bin + 1) / bins_a_doubling)));
     }
+    out += fmt::format("<line class=\"one\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", x(0), x(0),
+                       base - row_height + label_height + 4, base);
     out += fmt::format("<line class=\"grid\" x1=\"14\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", width - right, base,
                        base);
   }
   const double floor_y = static_cast<double>(drawn.size()) * row_height;
-  out += fmt::format("<line class=\"one\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{:.1f}\"/>", x(0), x(0),
-                     label_height, floor_y);
   const int every = high - low > 8 ? 2 : 1;
   for (double tick = low; tick <= high; tick += every)
     out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{} x</text>", x(tick),
