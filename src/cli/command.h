@@ -35,6 +35,8 @@ void add_bench_command(CLI::App& app, Context& context);
 void add_reward_command(CLI::App& app, Context& context);
 void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer, report
 void add_data_command(CLI::App& app, Context& context);
+void add_runs_command(CLI::App& app, Context& context);
+void add_config_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
 
 // `--json`, for a command that prints a result.

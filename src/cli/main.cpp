@@ -30,6 +30,8 @@ int run(int argc, char** argv) {
       "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
       "  kernelwright prompt softmax                             what an agent is told\n"
       "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
+      "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
+      "  kernelwright runs list                                  what was trained, and how it went\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright bench train tiny-1m                        speed of training and generation here\n"
@@ -57,6 +59,8 @@ int run(int argc, char** argv) {
   add_reward_command(app, context);
   add_agent_commands(app, context);
   add_data_command(app, context);
+  add_runs_command(app, context);
+  add_config_command(app, context);
   add_train_command(app, context);
 
   kw::install_interrupt_handling();
