@@ -11,6 +11,7 @@
 #include "cli/model_load.h"
 #include "cli/model_source.h"
 #include "model/cpu_trainer.h"
+#include "model/model_name.h"
 #include "model/presets.h"
 #include "rollout/cpu_decoder.h"
 #include "rollout/rollout.h"
@@ -219,8 +220,8 @@ Result<Json> bench_rollout(const BenchArguments& arguments, ThreadTeam& team, co
   const auto names = preset_names();
   for (const std::string& name : arguments.models) {
     // A model of a file stays as it lies there, quantised blocks included.
-    const bool preset = std::ranges::find(names, name) != names.end() && !model_path_from_argument(name).ok();
-    const auto path = model_path_from_argument(name);
+    const bool preset = std::ranges::find(names, name) != names.end() && !model_path(name).ok();
+    const auto path = model_path(name);
     std::unique_ptr<CpuDecoder> decoder;
     if (!preset && path.ok() && std::filesystem::exists(*path)) {
       KW_TRY(const ModelFiles files, open_model(name));

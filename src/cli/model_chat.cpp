@@ -9,6 +9,7 @@
 #include "cli/model_command.h"
 #include "cli/model_load.h"
 #include "cli/model_source.h"
+#include "model/model_name.h"
 #include "rollout/rollout.h"
 #include "tokenizer/chatml.h"
 
@@ -134,7 +135,7 @@ Result<void> talk(Context& context, const ChatArguments& arguments) {
   KW_TRY(const std::vector<Adapter> adapters, load_adapters(arguments.adapter, files.description()));
   std::string system = arguments.system;
   if (!arguments.has_system) {
-    KW_TRY(const auto path, model_path_from_argument(arguments.model));
+    KW_TRY(const auto path, model_path(arguments.model));
     KW_TRY(const ModelSource source, ModelSource::open(path));
     system = default_system(source.chat_template());
   }

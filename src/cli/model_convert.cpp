@@ -9,6 +9,7 @@
 #include "base/table.h"
 #include "cli/model_command.h"
 #include "cli/model_source.h"
+#include "model/model_name.h"
 #include "weights/huggingface_config.h"
 #include "weights/nf4.h"
 
@@ -56,7 +57,7 @@ OutgoingTensor watched(OutgoingTensor tensor, Progress& progress) {
 }
 
 Result<ModelSource> open_source(const std::string& name) {
-  KW_TRY(const fs::path path, model_path_from_argument(name));
+  KW_TRY(const fs::path path, model_path(name));
   return ModelSource::open(path);
 }
 

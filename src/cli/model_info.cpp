@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "cli/model_command.h"
 #include "cli/model_source.h"
+#include "model/model_name.h"
 #include "weights/lora_adapter.h"
 
 namespace kw::cli {
@@ -140,7 +141,7 @@ void print_adapter(Context& context, const fs::path& folder, const LoraAdapter& 
 }
 
 void run_info(Context& context, const std::string& name, bool tensors) {
-  const auto path = model_path_from_argument(name);
+  const auto path = model_path(name);
   if (!path.ok()) return fail(context, path.error());
   if (fs::exists(*path / "adapter_config.json") && !fs::exists(*path / "config.json")) {
     const auto adapter = read_lora_adapter(*path);
@@ -159,7 +160,7 @@ struct TokenizeArguments {
 };
 
 void run_tokenize(Context& context, const TokenizeArguments& arguments) {
-  const auto path = model_path_from_argument(arguments.model);
+  const auto path = model_path(arguments.model);
   if (!path.ok()) return fail(context, path.error());
   const auto source = ModelSource::open(*path);
   if (!source.ok()) return fail(context, source.error());

@@ -2,14 +2,14 @@
 
 #include "base/interrupt.h"
 #include "base/progress.h"
-#include "cli/model_source.h"
+#include "model/model_name.h"
 #include "model_gpu/model_gpu.h"
 #include "rollout/cpu_decoder.h"
 
 namespace kw::cli {
 
 Result<ModelFiles> open_model(const std::string& name_or_path) {
-  KW_TRY(const std::filesystem::path path, model_path_from_argument(name_or_path));
+  KW_TRY(const std::filesystem::path path, model_path(name_or_path));
   return ModelFiles::open(path);
 }
 

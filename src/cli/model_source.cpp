@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "cli/model_fetch.h"
 #include "tokenizer/tokenizer_json.h"
 #include "tokenizer/vocabulary_sources.h"
 #include "weights/bounded_json.h"
@@ -243,15 +242,6 @@ Result<void> ModelSource::write_tokenizer_files(const fs::path& folder) const {
   name_token("pad_token", vocabulary.padding_id);
   if (!vocabulary.chat_template.empty()) config["chat_template"] = vocabulary.chat_template;
   return write_file_atomic(folder / "tokenizer_config.json", config.dump(2) + "\n");
-}
-
-Result<fs::path> model_path_from_argument(const std::string& name_or_path) {
-  if (name_or_path == smollm2_name && !fs::exists(name_or_path)) {
-    const fs::path file = smollm2_file();
-    if (fs::exists(file)) return file;
-    return Error{name_or_path + " is not here yet", "kernelwright model fetch " + name_or_path, {}};
-  }
-  return fs::path(name_or_path);
 }
 
 std::optional<ElementType> element_type_from_argument(const std::string& name) {

@@ -52,9 +52,6 @@ class ModelSource {
   std::unique_ptr<Contents> contents_;
 };
 
-// MODEL on the command line: a path, or a name that `model fetch` knows.
-Result<std::filesystem::path> model_path_from_argument(const std::string& name_or_path);
-
 // "f32", "bf16", "f16"
 std::optional<ElementType> element_type_from_argument(const std::string& name);
 

@@ -12,10 +12,11 @@
 #include "base/table.h"
 #include "cli/command.h"
 #include "cli/model_load.h"
-#include "cli/model_source.h"
 #include "compile/service.h"
+#include "episode/agent_set.h"
 #include "evaluate/exam.h"
 #include "learner/learner.h"
+#include "model/model_name.h"
 #include "model/presets.h"
 #include "supervised/supervised.h"
 #include "tokenizer/tokenizer_json.h"
@@ -119,16 +120,17 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
 
 Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, const LessonPlan& plan,
                                               std::string& base) {
-  KW_TRY(const LearnerOptions options, learner_options(arguments, plan));
+  KW_TRY(LearnerOptions options, learner_options(arguments, plan));
   const auto names = preset_names();
   if (std::ranges::count(names, arguments.model) > 0 && arguments.model != "smollm2-135m") {
     if (arguments.method != "full") return Error{"a model from nothing has no base to freeze", "--method full", {}};
     KW_TRY(Tokenizer tokenizer, vocabulary_of(arguments, plan));
     return Learner::from_preset(arguments.model, std::move(tokenizer), options);
   }
-  KW_TRY(const fs::path path, model_path_from_argument(arguments.model));
-  KW_TRY(const ModelFiles files, ModelFiles::open(path));
-  base = arguments.model == "smollm2-135m" ? arguments.model : fs::absolute(path).string();
+  KW_TRY(const AgentSet agents, find_agents(arguments.model));
+  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
+  if (!options.train_base) options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
   return Learner::from_files(files, options);
 }
 
@@ -176,7 +178,7 @@ class Examiner {
     return examiner;
   }
 
-  Result<Evaluation> examine() {
+  Result<Evaluation> examine(std::int64_t step) {
     Evaluation evaluation;
     KW_TRY(const TokenScores scores, learner_.trainer().score(loss_batch_));
     double loss = 0;
@@ -194,6 +196,7 @@ class Examiner {
     KW_TRY(const ExamResult result, sit_exam(
                                         rollout, learner_.dialect(), *judge_, questions_,
                                         [this](AgentRole role) { return learner_.adapter_of(role); }, options));
+    KW_TRY_VOID(keep(result, step));
     evaluation.score = 0;
     int parts = 0;
     const auto rate = [](std::int64_t part, std::int64_t all) {
@@ -221,6 +224,33 @@ class Examiner {
 
  private:
   Examiner(const SftArguments& arguments, Learner& learner) : arguments_(arguments), learner_(learner) {}
+
+  // The paper, for people to read: what was asked, what was said, what the judge thinks of it.
+  Result<void> keep(const ExamResult& result, std::int64_t step) const {
+    std::string lines;
+    for (const ExamAnswer& answer : result.answers) {
+      const ExamQuestion& question = questions_[answer.question];
+      Json line = {{"role", to_string(question.role)},
+                   {"family", question.family},
+                   {"signature", compact_signature(question.task)},
+                   {"operation", compact_operation(question.task)},
+                   {"outcome", to_string(answer.answer.outcome)},
+                   {"status", answer.verdict ? Json(to_string(answer.verdict->status)) : Json()},
+                   {"summary", answer.verdict ? answer.verdict->summary : answer.answer.message},
+                   {"tokens", answer.tokens},
+                   {"text", answer.text}};
+      if (answer.verdict && answer.verdict->speedup_naive) line["speedup_naive"] = *answer.verdict->speedup_naive;
+      if (question.verdict) {
+        line["given"] = question.kernel;
+        line["given_verdict"] = compact_verdict(*question.verdict);
+      }
+      lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    }
+    const fs::path folder = fs::path(arguments_.out) / "exams";
+    std::error_code ignored;
+    fs::create_directories(folder, ignored);
+    return write_file_atomic(folder / fmt::format("step-{:08}.jsonl", step), lines);
+  }
 
   ExamScore score_for(const ExamResult& result, AgentRole role) const {
     ExamResult part;
@@ -292,7 +322,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
                            after >= 0 ? fmt::format(", going on after step {}", after) : "");
 
   SupervisedHooks hooks;
-  hooks.evaluate = [&](std::int64_t) { return examiner->examine(); };
+  hooks.evaluate = [&](std::int64_t step) { return examiner->examine(step); };
   hooks.evaluated = [&](std::int64_t step, const Evaluation& evaluation) {
     std::cerr << fmt::format("exam after step {}: {}\n", step, evaluation.line);
   };

@@ -83,7 +83,7 @@ Style draw_style(Random& random) {
   style.launch_locals = chance(0.75);
   style.pre_increment = chance(0.65);
   style.force_inline = chance(0.4);
-  style.align_parameters = chance(0.5);
+  style.align_parameters = chance(0.48);
   style.index_form = static_cast<int>(random.integer(0, 2));
   style.ceil_div_form = chance(0.7) ? 0 : static_cast<int>(random.integer(1, 2));
   return style;

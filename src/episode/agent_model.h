@@ -18,10 +18,10 @@
 namespace kw {
 
 struct AgentModelOptions {
-  std::string device = "auto";  // auto, cpu, gpu
-  int threads = 0;              // CPU; 0: all cores
-  std::int64_t most_rows = 256;
-  std::int64_t kv_bytes = std::int64_t{512} << 20;
+  std::string device = "auto";   // auto, cpu, gpu
+  int threads = 0;               // CPU; 0: all cores
+  std::int64_t most_rows = 256;  // answers at a time
+  std::int64_t kv_bytes = 0;     // for keys and values; 0: the decoder's own choice
 };
 
 class AgentModel {

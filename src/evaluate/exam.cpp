@@ -7,7 +7,8 @@
 
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "evaluate/judge_pool.h"
+#include "evaluate/exam_judges.h"
+#include "reward/facts.h"
 
 namespace kw {
 namespace {
@@ -85,7 +86,7 @@ class Sitting {
  private:
   struct Pending {
     ExamAnswer answer;
-    std::optional<JudgePool::Ticket> ticket;
+    std::optional<ExamJudges::Ticket> ticket;
   };
 
   Result<void> ask() {
@@ -199,7 +200,7 @@ class Sitting {
   std::map<std::pair<std::size_t, std::int64_t>, Pending> pending_;  // by question and sample
   std::size_t without_kernel_ = 0;
   std::size_t shown_ = 0;
-  JudgePool pool_;
+  ExamJudges pool_;
 };
 
 }  // namespace
@@ -210,8 +211,13 @@ Result<ExamResult> sit_exam(Rollout& rollout, const Dialect& dialect, Judge& jud
   return Sitting(rollout, dialect, judge, questions, adapter_of, options).run();
 }
 
+bool counts_as_correct(const Verdict& verdict) {
+  const RewardFacts facts = facts_of(verdict);
+  return facts.correct && facts.exploit.empty();
+}
+
 bool made_faster(const ExamQuestion& question, const Verdict& verdict) {
-  if (!question.verdict || !question.verdict->correct || !verdict.correct) return false;
+  if (!question.verdict || !question.verdict->correct || !counts_as_correct(verdict)) return false;
   const Verdict& shown = *question.verdict;
   if (!shown.time_us || !verdict.time_us || shown.time_source != verdict.time_source) return false;
   if (!verdict.ptx_fingerprint.empty() && verdict.ptx_fingerprint == shown.ptx_fingerprint) return false;
@@ -242,10 +248,11 @@ ExamScore score_of(const std::vector<ExamQuestion>& questions, const ExamResult&
     const Verdict& verdict = *answer.verdict;
     ++score.kernels;
     score.compiled += verdict.compiled;
-    score.correct += verdict.correct;
+    const bool correct = counts_as_correct(verdict);
+    score.correct += correct;
     score.faster += improve && made_faster(question, verdict);
-    score.repaired += repair && verdict.correct;
-    if (verdict.correct && verdict.speedup_naive && *verdict.speedup_naive > 0) {
+    score.repaired += repair && correct;
+    if (correct && verdict.speedup_naive && *verdict.speedup_naive > 0) {
       log_speedups += std::log(*verdict.speedup_naive);
       ++timed;
     }

@@ -2,6 +2,7 @@
 // An exam: tasks that training never saw, answers by a model, verdicts by the judge. Generation is batched, and the
 // judge works while it goes on. With temperature 0 the same model gives the same paper.
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -60,6 +61,9 @@ Result<ExamResult> sit_exam(Rollout& rollout, const Dialect& dialect, Judge& jud
                             const std::vector<ExamQuestion>& questions,
                             const std::function<std::int32_t(AgentRole)>& adapter_of, const ExamOptions& options);
 
+// Right, and believed: no flag of the judge says that it was got by a trick.
+bool counts_as_correct(const Verdict& verdict);
+
 // Counts of what came out, for one group or all.
 struct ExamScore {
   std::int64_t answers = 0;
@@ -85,5 +89,10 @@ std::vector<ExamQuestion> drawn_questions(DataSplit split, std::uint64_t seed, s
 // judged first.
 Result<std::vector<ExamQuestion>> optimizer_questions(Judge& judge, DataSplit split, std::uint64_t seed,
                                                       std::size_t improve, std::size_t repair);
+// Tester's questions: kernels at all levels, about half of them with a mistake; the verdict is what it should predict.
+Result<std::vector<ExamQuestion>> tester_questions(Judge& judge, DataSplit split, std::uint64_t seed,
+                                                   std::size_t count);
+// Generator's questions: the held-out tasks of the suite.
+Result<std::vector<ExamQuestion>> suite_questions(const std::filesystem::path& suite);
 
 }  // namespace kw

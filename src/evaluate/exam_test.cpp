@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/interrupt.h"
-#include "evaluate/judge_pool.h"
+#include "evaluate/exam_judges.h"
 #include "evaluate/scripted_decoder.h"
 #include "judge/judge_test_support.h"
 #include "model/presets.h"
@@ -162,7 +162,8 @@ TEST(Exam, FasterIsWhatTheTimesShow) {
   question.verdict = Verdict{};
   Verdict answer;
   for (Verdict* verdict : {&*question.verdict, &answer}) {
-    verdict->correct = true;
+    verdict->correct = verdict->compiled = true;
+    verdict->status = VerdictStatus::correct;
     verdict->time_source = "modelled";
     verdict->time_us = 10;
   }
@@ -273,9 +274,9 @@ TEST(Exam, AnInterruptLeavesTheRolloutIdle) {
   EXPECT_EQ(rollout.used_pages(), 0);
 }
 
-TEST(JudgePool, TwinsAreJudgedOnce) {
+TEST(ExamJudges, TwinsAreJudgedOnce) {
   const auto questions = drawn_questions(DataSplit::composition, 5, 2);
-  JudgePool pool(test_judge(), 2);
+  ExamJudges pool(test_judge(), 2);
   const auto one = pool.submit(questions[0].task, questions[0].task.naive);
   const auto twin = pool.submit(questions[0].task, questions[0].task.naive);
   const auto other = pool.submit(questions[1].task, questions[0].task.naive);

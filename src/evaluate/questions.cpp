@@ -5,7 +5,8 @@
 #include "base/interrupt.h"
 #include "data/mutation.h"
 #include "evaluate/exam.h"
-#include "evaluate/judge_pool.h"
+#include "evaluate/exam_judges.h"
+#include "task/task_file.h"
 
 namespace kw {
 namespace {
@@ -30,9 +31,9 @@ ExamQuestion question_about(const DrawnTask& drawn, DataSplit split) {
 // Tasks that are looked at for each question that is wanted, before we say that there are none.
 constexpr std::size_t most_draws = 20;
 
-class OptimizerQuestions {
+class JudgedQuestions {
  public:
-  OptimizerQuestions(Judge& judge, DataSplit split, std::uint64_t seed)
+  JudgedQuestions(Judge& judge, DataSplit split, std::uint64_t seed)
       : judge_(judge), split_(split), stream_(held_out_stream(split, seed)) {}
 
   // The first `wanted` tasks of the stream that give a question, whatever order they are judged in.
@@ -66,21 +67,42 @@ class OptimizerQuestions {
 
   std::optional<ExamQuestion> to_repair(const DrawnTask& drawn) const {
     Random random(stream_.options().seed ^ 0x726570616972u, drawn.index);
-    const std::vector<Level> levels = levels_of(drawn.problem);
-    const auto at = random.integer(0, static_cast<std::int64_t>(levels.size()) - 1);
-    const std::string right = stream_.kernel_for(drawn, levels[static_cast<std::size_t>(at)], house_style);
+    const std::string right = kernel_at_some_level(drawn, random);
     const auto mutant = mutate(right, random);
     if (!mutant) return std::nullopt;
     Verdict verdict = judge_.judge(drawn.task, mutant->kernel, drawn.task.name);
-    using enum VerdictStatus;
-    if (verdict.status == correct || verdict.status == unsupported || verdict.status == internal_error)
-      return std::nullopt;
+    if (verdict.correct || is_unjudged(verdict)) return std::nullopt;
     // What cannot be repaired back to something right is no question.
     if (!judge_.judge(drawn.task, right, drawn.task.name).correct) return std::nullopt;
     return question(drawn, mutant->kernel, std::move(verdict));
   }
 
+  std::optional<ExamQuestion> to_test(const DrawnTask& drawn) const {
+    Random random(stream_.options().seed ^ 0x746573746572u, drawn.index);
+    std::string kernel = kernel_at_some_level(drawn, random);
+    if (random.uniform() < 0.5) {
+      const auto mutant = mutate(kernel, random);
+      if (!mutant) return std::nullopt;
+      kernel = mutant->kernel;
+    }
+    Verdict verdict = judge_.judge(drawn.task, kernel, drawn.task.name);
+    if (is_unjudged(verdict)) return std::nullopt;
+    ExamQuestion made = question(drawn, kernel, std::move(verdict));
+    made.role = AgentRole::tester;
+    return made;
+  }
+
  private:
+  static bool is_unjudged(const Verdict& verdict) {
+    return verdict.status == VerdictStatus::unsupported || verdict.status == VerdictStatus::internal_error;
+  }
+
+  std::string kernel_at_some_level(const DrawnTask& drawn, Random& random) const {
+    const std::vector<Level> levels = levels_of(drawn.problem);
+    const auto at = random.integer(0, static_cast<std::int64_t>(levels.size()) - 1);
+    return stream_.kernel_for(drawn, levels[static_cast<std::size_t>(at)], house_style);
+  }
+
   ExamQuestion question(const DrawnTask& drawn, const std::string& kernel, Verdict verdict) const {
     ExamQuestion made = question_about(drawn, split_);
     made.role = AgentRole::optimizer;
@@ -105,12 +127,37 @@ std::vector<ExamQuestion> drawn_questions(DataSplit split, std::uint64_t seed, s
 
 Result<std::vector<ExamQuestion>> optimizer_questions(Judge& judge, DataSplit split, std::uint64_t seed,
                                                       std::size_t improve, std::size_t repair) {
-  const OptimizerQuestions source(judge, split, seed);
+  const JudgedQuestions source(judge, split, seed);
   std::vector<ExamQuestion> questions;
   KW_TRY_VOID(source.add(
       improve, [&](const DrawnTask& drawn) { return source.to_improve(drawn); }, "right naive kernels", questions));
   KW_TRY_VOID(
       source.add(repair, [&](const DrawnTask& drawn) { return source.to_repair(drawn); }, "broken kernels", questions));
+  return questions;
+}
+
+Result<std::vector<ExamQuestion>> tester_questions(Judge& judge, DataSplit split, std::uint64_t seed,
+                                                   std::size_t count) {
+  const JudgedQuestions source(judge, split, seed);
+  std::vector<ExamQuestion> questions;
+  KW_TRY_VOID(
+      source.add(count, [&](const DrawnTask& drawn) { return source.to_test(drawn); }, "kernels to test", questions));
+  return questions;
+}
+
+Result<std::vector<ExamQuestion>> suite_questions(const std::filesystem::path& suite) {
+  KW_TRY(const auto entries, load_suite(suite));
+  std::vector<ExamQuestion> questions;
+  for (const SuiteEntry& entry : entries) {
+    if (!entry.task.ok()) return entry.task.error();
+    if (entry.task->split != Split::holdout) continue;
+    ExamQuestion question;
+    question.task = *entry.task;
+    question.group = name_of(DataSplit::suite);
+    question.family = entry.task->family;
+    question.tier = entry.task->tier;
+    questions.push_back(std::move(question));
+  }
   return questions;
 }
 

@@ -18,16 +18,16 @@
 
 namespace kw {
 
-class JudgePool {
+class ExamJudges {
  public:
   using Ticket = std::size_t;
 
   // The judge must outlive it. workers 0: all cores, twice as many where a GPU judges, because most of them wait then.
-  JudgePool(Judge& judge, int workers);
+  ExamJudges(Judge& judge, int workers);
   // Waits for kernels that are being judged; the others are dropped.
-  ~JudgePool();
-  JudgePool(const JudgePool&) = delete;
-  JudgePool& operator=(const JudgePool&) = delete;
+  ~ExamJudges();
+  ExamJudges(const ExamJudges&) = delete;
+  ExamJudges& operator=(const ExamJudges&) = delete;
 
   // The task must outlive the pool.
   Ticket submit(const Task& task, const std::string& kernel);

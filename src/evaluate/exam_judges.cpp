@@ -1,4 +1,4 @@
-#include "evaluate/judge_pool.h"
+#include "evaluate/exam_judges.h"
 
 #include <algorithm>
 
@@ -23,11 +23,11 @@ int workers_for(const Judge& judge, int wanted) {
 
 }  // namespace
 
-JudgePool::JudgePool(Judge& judge, int workers) : judge_(judge) {
+ExamJudges::ExamJudges(Judge& judge, int workers) : judge_(judge) {
   for (int i = workers_for(judge, workers); i > 0; --i) threads_.emplace_back([this] { work(); });
 }
 
-JudgePool::~JudgePool() {
+ExamJudges::~ExamJudges() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
@@ -35,7 +35,7 @@ JudgePool::~JudgePool() {
   wanted_.notify_all();
 }
 
-JudgePool::Ticket JudgePool::submit(const Task& task, const std::string& kernel) {
+ExamJudges::Ticket ExamJudges::submit(const Task& task, const std::string& kernel) {
   const std::string key = key_of(task, kernel);
   const std::lock_guard lock(mutex_);
   ++submitted_;
@@ -51,22 +51,22 @@ JudgePool::Ticket JudgePool::submit(const Task& task, const std::string& kernel)
   return place->second;
 }
 
-std::size_t JudgePool::done() const {
+std::size_t ExamJudges::done() const {
   const std::lock_guard lock(mutex_);
   return done_;
 }
 
-bool JudgePool::wait_for_all(std::chrono::milliseconds at_most) {
+bool ExamJudges::wait_for_all(std::chrono::milliseconds at_most) {
   std::unique_lock lock(mutex_);
   return finished_.wait_for(lock, at_most, [this] { return done_ == submitted_; });
 }
 
-std::optional<Verdict> JudgePool::verdict(Ticket ticket) const {
+std::optional<Verdict> ExamJudges::verdict(Ticket ticket) const {
   const std::lock_guard lock(mutex_);
   return slots_.at(ticket).verdict;
 }
 
-void JudgePool::work() {
+void ExamJudges::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     wanted_.wait(lock, [this] { return closing_ || next_ < slots_.size(); });

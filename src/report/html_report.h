@@ -1,0 +1,72 @@
+#pragma once
+// A report as one HTML file that can be sent around: no network, no script, light and dark, readable on a phone. It is
+// made from plain data, and every text in it may come from anywhere: kernels and what models say are hostile.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/svg_chart.h"
+
+namespace kw {
+
+// A figure that the page begins with: "87.5 %", "correct", "was 61.2 %; p = 0.0003".
+struct ReportFigure {
+  std::string value;
+  std::string name;
+  std::string detail;
+};
+
+struct ReportCell {
+  std::string text;
+  std::string detail;                // small, below
+  std::optional<double> share;       // draws a bar of this share of 1 ...
+  std::optional<Interval> interval;  // ... with its interval
+  enum class Tone { plain, good, bad } tone = Tone::plain;
+};
+
+struct ReportTable {
+  std::string title;
+  std::string note;
+  std::vector<std::string> headings;
+  std::vector<std::vector<ReportCell>> rows;  // the first cell is the row's name
+};
+
+struct ReportTurn {
+  std::string agent;   // "generator"
+  std::string said;    // beside the kernel; may be empty
+  std::string kernel;  // empty: there was none
+  std::string status;  // "correct", "race", "no_launcher"
+  bool good = false;
+  std::string summary;  // of the verdict, one sentence
+  std::string speed;    // "2.1 x naive, 14.2 us"
+  std::string limiter;  // "dram bandwidth"
+  std::vector<std::string> findings;
+};
+
+struct ReportConversation {
+  std::string title;    // the task's name
+  std::string summary;  // what it asks for
+  std::string code;     // its PyTorch text
+  std::vector<ReportTurn> turns;
+};
+
+using ReportFacts = std::vector<std::pair<std::string, std::string>>;
+
+struct HtmlReport {
+  std::string title;
+  std::string subtitle;
+  std::vector<ReportFigure> figures;
+  std::vector<Curve> curves;
+  std::vector<ReportTable> tables;
+  std::vector<Distribution> distributions;
+  std::vector<ReportConversation> conversations;
+  std::string configuration;  // YAML or JSON text
+  ReportFacts machine;
+};
+
+// Parts without content are left out. A kernel after the first is shown as what it changes.
+std::string html_report(const HtmlReport& report);
+
+}  // namespace kw
