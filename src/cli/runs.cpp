@@ -42,9 +42,16 @@ struct ShownRun {
   std::map<std::string, MetricFacts> metrics;
 };
 
+// A store may be anybody's: nothing in it steers the terminal.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+
 // A process that died cannot say so.
 std::string status_of(const RunRecord& run) {
-  return run.status == "running" && !is_being_written(run.folder) ? "stopped" : run.status;
+  return run.status == "running" && !is_being_written(run.folder) ? "stopped" : printable(run.status);
 }
 
 std::string time_text(double since_1970_s) {
@@ -148,8 +155,9 @@ Result<void> list_runs(const Context& context, const RunsArguments& arguments) {
     Json row = record_json(run);
     if (headline) row["metric"] = {{"name", *headline}, {"last", number_json(facts.last)}};
     rows.push_back(std::move(row));
-    table.add({run.name, run.kind, status_of(run), run.last_step < 0 ? "-" : std::to_string(run.last_step),
-               time_text(run.started_s), duration_text(run.busy_s), headline.value_or("-"),
+    table.add({printable(run.name), printable(run.kind), status_of(run),
+               run.last_step < 0 ? "-" : std::to_string(run.last_step), time_text(run.started_s),
+               duration_text(run.busy_s), printable(headline.value_or("-")),
                facts.series.empty() ? "-" : short_number(facts.last), sparkline(facts.series, 16)});
   }
   if (context.json)
@@ -194,24 +202,24 @@ Result<void> show_run(const Context& context, const RunsArguments& arguments) {
     return {};
   }
   Table about({"", ""});
-  about.add({"run", run.record.name + " (" + run.record.kind + "), " + status_of(run.record)});
+  about.add({"run", printable(run.record.name + " (" + run.record.kind + "), ") + status_of(run.record)});
   about.add({"started", time_text(run.record.started_s) + " UTC, ran for " + duration_text(run.record.busy_s)});
-  about.add({"folder", run.record.folder.string()});
+  about.add({"folder", printable(run.record.folder.string())});
   for (const auto& [title, json] :
        {std::pair("machine.", run.record.machine), std::pair("summary.", run.record.summary)}) {
     std::map<std::string, std::string> leaves;
     flatten(json, "", leaves);
     for (const auto& [key, value] : leaves)
-      if (!key.empty()) about.add({title + key, value.substr(0, 100)});
+      if (!key.empty()) about.add({printable(title + key), printable(value.substr(0, 100))});
   }
   std::cout << about.text() << "\n";
   Table table({"metric", "first", "last", "lowest", "highest", "curve"},
               {Align::left, Align::right, Align::right, Align::right, Align::right});
   for (const auto& [name, facts] : run.metrics)
-    table.add({name, short_number(facts.first), short_number(facts.last), short_number(facts.low),
+    table.add({printable(name), short_number(facts.first), short_number(facts.last), short_number(facts.low),
                short_number(facts.high), sparkline(facts.series)});
   std::cout << table.text();
-  for (const auto& name : plotted) std::cout << "\n" << text_curve(name, run.metrics.at(name).series);
+  for (const auto& name : plotted) std::cout << "\n" << text_curve(printable(name), run.metrics.at(name).series);
   return {};
 }
 
@@ -257,20 +265,21 @@ Result<void> compare_runs(const Context& context, const RunsArguments& arguments
   std::vector<std::string> headings = {"configuration"};
   std::vector<Align> alignment = {Align::left};
   for (const auto& run : runs) {
-    headings.push_back(run.record.name);
+    headings.push_back(printable(run.record.name));
     alignment.push_back(Align::right);
   }
   Table configuration(headings, alignment);
   for (const auto& [key, values] : differing.items()) {
-    std::vector<std::string> row = {key};
-    for (const Json& value : values) row.push_back(value.is_string() ? value.get<std::string>().substr(0, 40) : "-");
+    std::vector<std::string> row = {printable(key)};
+    for (const Json& value : values)
+      row.push_back(value.is_string() ? printable(value.get<std::string>().substr(0, 40)) : "-");
     configuration.add(std::move(row));
   }
   if (!differing.empty()) std::cout << configuration.text() << "\n";
   headings[0] = "metric, latest";
   Table metrics(headings, alignment);
   for (const auto& name : names) {
-    std::vector<std::string> row = {name};
+    std::vector<std::string> row = {printable(name)};
     for (const auto& run : runs)
       row.push_back(run.metrics.contains(name) ? short_number(run.metrics.at(name).last) : "-");
     metrics.add(std::move(row));
@@ -280,7 +289,8 @@ Result<void> compare_runs(const Context& context, const RunsArguments& arguments
     for (const auto& run : runs)
       if (run.metrics.contains(name))
         std::cout << "\n"
-                  << text_curve(run.record.name + ": " + name, run.metrics.at(name).series, {.width = 64, .height = 5});
+                  << text_curve(printable(run.record.name + ": " + name), run.metrics.at(name).series,
+                                {.width = 64, .height = 5});
   return {};
 }
 

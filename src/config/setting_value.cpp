@@ -110,7 +110,8 @@ Result<SettingValue> read_setting(const Setting& setting, const YAML::Node& node
 }
 
 SettingValue setting_from_text(const Setting& setting, std::string_view text) {
-  auto value = read_setting(setting, YAML::Load(std::string(text)));
+  const std::string written(text);
+  auto value = read_setting(setting, setting.kind == SettingKind::list ? YAML::Load(written) : YAML::Node(written));
   KW_CHECK(value.ok());
   return std::move(value).value();
 }
