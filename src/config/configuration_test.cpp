@@ -154,6 +154,26 @@ TEST(Configuration, ValuesAreChecked) {
     EXPECT_EQ(error_of(yaml).message, "") << yaml;
 }
 
+TEST(Configuration, TextsAreUtf8AndComeBackAsTheyWere) {
+  for (const char* wrong : {"t\xff\xffiny", "\xc0\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80", "cut\xe2\x82",
+                            "\xc2\x9b"
+                            "31m",
+                            "\x1b[31m", "tab\tbed", "\xe2\x80\xa8"}) {
+    Configuration configuration;
+    EXPECT_FALSE(configuration.set(std::string("model.start=") + wrong).ok()) << wrong;
+  }
+  for (const char* right :
+       {"",    "tiny", "größe", "日本", "😀", "a: b # c", "- x", "\"quoted\"", "back\\slash",     "null", "true", "~",
+        "1e5", "[x]",  "{x}",   "*a",   "&a", "!x",       "%x",  "@x",         " led by a space", "'"}) {
+    Configuration configuration, again, from_json;
+    ASSERT_TRUE(configuration.set(std::string("model.start=") + right).ok()) << right;
+    ASSERT_TRUE(again.merge(configuration.to_yaml(), "printed.yaml", "printed").ok()) << right;
+    EXPECT_EQ(again.text("model.start"), right);
+    ASSERT_TRUE(from_json.merge(configuration.to_json().dump(), "config.json", "json").ok()) << right;
+    EXPECT_EQ(from_json.text("model.start"), right);
+  }
+}
+
 TEST(Configuration, HostileYamlIsBounded) {
   std::string bomb = "a: &a0 [x, x]\n";
   for (int i = 1; i < 40; ++i) bomb += fmt::format("a{}: &a{} [*a{}, *a{}]\n", i, i, i - 1, i - 1);

@@ -17,6 +17,32 @@ constexpr std::size_t max_list_entries = 256;
 
 std::string shown(const std::string& text) { return "'" + text.substr(0, 80) + "'"; }
 
+// UTF-8 without control characters: what YAML and JSON give back as it was, and a terminal shows as it is.
+bool is_printable(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
+    if (length == 0 || length > text.size() - at) return false;
+    std::uint32_t code = length == 1 ? lead : lead & (0xFFu >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+      const auto next = static_cast<unsigned char>(text[at + i]);
+      if ((next & 0xC0) != 0x80) return false;
+      code = code << 6 | (next & 0x3F);
+    }
+    const bool too_long = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+    const bool surrogate = code >= 0xD800 && code < 0xE000;
+    const bool control =
+        code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 || code == 0xFEFF;
+    if (too_long || surrogate || control || code > 0x10FFFF) return false;
+    at += length;
+  }
+  return true;
+}
+
 template <class Number>
 std::optional<Number> parsed(const std::string& text) {
   Number value{};
@@ -35,8 +61,8 @@ Result<std::string> plain_text(const Setting& setting, const YAML::Node& node) {
   if (!node.IsScalar()) return Error{fmt::format("{} must be a single value", setting.key), "", {}};
   std::string text = node.Scalar();
   if (text.size() > max_text_bytes) return Error{fmt::format("{} is too long", setting.key), "", {}};
-  if (std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-    return Error{fmt::format("{} holds control characters", setting.key), "", {}};
+  if (!is_printable(text))
+    return Error{fmt::format("{} is not UTF-8, or holds control characters", setting.key), "", {}};
   return text;
 }
 
@@ -74,7 +100,7 @@ bool is_plain(const std::string& text) {
 
 std::string quoted_if_need_be(const std::string& text) {
   if (is_plain(text)) return text;
-  return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
