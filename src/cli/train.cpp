@@ -18,6 +18,7 @@
 #include "learner/learner.h"
 #include "model/model_name.h"
 #include "model/presets.h"
+#include "supervised/conversation_lessons.h"
 #include "supervised/supervised.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -49,7 +50,9 @@ struct SftArguments {
   std::int64_t answer_tokens = 1024;
   int judge_workers = 0;
   std::uint64_t seed = 1;
-  bool no_cache = false;
+  std::uint64_t show = 0;
+  std::string conversations;
+  double own = 0.5;
 };
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
@@ -144,7 +147,6 @@ class Examiner {
     service.pool.workers = arguments.judge_workers > 0 ? arguments.judge_workers : cores();
     examiner->service_.emplace(service);
     JudgeOptions judge;
-    judge.cache = !arguments.no_cache;
     KW_TRY(judge.profile, load_profile("h200"));
     examiner->judge_.emplace(*examiner->service_, judge);
     if (plan.share[0] > 0)
@@ -287,6 +289,35 @@ Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
           {"device", arguments.device}};
 }
 
+// Lessons as the model reads them, and how long they are.
+Result<Json> show_lessons(const SftArguments& arguments, const LessonStream& lessons, const Dialect& dialect) {
+  Scribe scribe(dialect);
+  Json lengths = Json::array();
+  std::map<std::string, std::vector<std::int64_t>> tokens;
+  for (std::uint64_t i = 0; i < arguments.show; ++i) {
+    KW_TRY(const auto lesson, lessons.at(i, scribe));
+    if (!lesson) {
+      tokens["too long"].push_back(0);
+      continue;
+    }
+    const std::span all(lesson->tokens);
+    const auto at = static_cast<std::size_t>(lesson->answer);
+    KW_TRY(const std::string prompt, dialect.tokenizer().decode(all.first(at)));
+    KW_TRY(const std::string answer, dialect.tokenizer().decode(all.subspan(at)));
+    if (i < 20)
+      std::cout << fmt::format("=== {} {}: {} + {} tokens\n{}\n--- answer\n{}\n\n", i, to_string(lesson->kind), at,
+                               all.size() - at, prompt, answer);
+    tokens[std::string(to_string(lesson->kind))].push_back(static_cast<std::int64_t>(all.size()));
+  }
+  Json result = {{"interrupted", false}};
+  for (auto& [kind, sizes] : tokens) {
+    std::ranges::sort(sizes);
+    result[kind] = fmt::format("{} lessons, {} tokens in the middle, at most {}", sizes.size(), sizes[sizes.size() / 2],
+                               sizes.back());
+  }
+  return result;
+}
+
 Result<Json> train_sft(const SftArguments& arguments) {
   LessonPlan plan = arguments.plan;
   plan.seed = arguments.seed;
@@ -307,6 +338,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
   }
   plan.longest = std::min(plan.longest, learner->description().context);
   KW_TRY(const LessonStream lessons, LessonStream::make(learner->dialect(), book, plan));
+  if (arguments.show > 0) return show_lessons(arguments, lessons, learner->dialect());
   KW_TRY(const auto examiner, Examiner::make(arguments, plan, *learner));
 
   KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints"));
@@ -335,12 +367,23 @@ Result<Json> train_sft(const SftArguments& arguments) {
                              now.gradient_norm, static_cast<double>(now.tokens) / 1e6, now.tokens_per_s,
                              duration_text(std::max(0.0, left)));
   };
+  std::optional<ConversationLessons> conversations;
+  std::optional<MixedLessons> mixed;
+  const LessonSource* source = &lessons;
+  if (!arguments.conversations.empty()) {
+    KW_TRY(const auto store, EpisodeStore::open(arguments.conversations));
+    KW_TRY(conversations, ConversationLessons::load(*store, arguments.seed, plan.longest));
+    mixed.emplace(*conversations, lessons, arguments.own, arguments.seed);
+    source = &*mixed;
+    std::cerr << fmt::format("{} of {} answers of the agents themselves are worth learning from\n",
+                             conversations->lessons().size(), conversations->answers());
+  }
   SupervisedOptions training = arguments.training;
   if (training.producers <= 0) training.producers = learner->on_gpu() ? std::max(1, cores() / 2) : 1;
   training.pass_tokens = std::max(training.pass_tokens, plan.longest);
   KW_TRY(const SupervisedSummary summary,
          train_supervised(
-             learner->trainer(), lessons, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
+             learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
              training, checkpoints, *log, hooks));
 
   Json result = {{"out", out.string()},
@@ -374,6 +417,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
 void add_train_command(CLI::App& app, Context& context) {
   auto* train = app.add_subcommand("train", "Teaches a model to write kernels");
   train->require_subcommand(1);
+  add_train_gather_command(*train, context);
   auto* sft = train->add_subcommand("sft",
                                     "Supervised training on generated tasks and judged kernels; goes on where it "
                                     "was stopped");
@@ -400,6 +444,9 @@ void add_train_command(CLI::App& app, Context& context) {
   sft->add_option("--store", arguments->store, "judged kernels (data make), for all lessons but generate");
   sft->add_option("--lessons", arguments->lessons, "KIND=SHARE of generate, optimise, repair, report [generate=1]")
       ->delimiter(',');
+  sft->add_option("--conversations", arguments->conversations,
+                  "a store of conversations (train gather): their answers that worked are lessons too");
+  sft->add_option("--own-share", arguments->own, "of lessons from conversations")->capture_default_str();
   sft->add_option("--house-style", plan.house_style, "share of answers in one style")->capture_default_str();
   sft->add_option("--rewrite", plan.rewrite, "share of repairs that write the kernel anew")->capture_default_str();
   sft->add_option("--level-named", plan.level_named, "share of prompts that ask for a level")->capture_default_str();
@@ -428,6 +475,7 @@ void add_train_command(CLI::App& app, Context& context) {
   sft->add_option("--producers", training.producers, "threads that make lessons; 0: as the machine allows");
   sft->add_option("--threads", arguments->threads, "of the CPU's trainer; 0: all cores");
   sft->add_option("--seed", arguments->seed)->capture_default_str();
+  sft->add_option("--show", arguments->show, "instead of training: so many lessons, the first of them in full");
   add_device_option(*sft, arguments->device);
   add_json_flag(*sft, context);
   sft->footer(

@@ -161,6 +161,8 @@ Result<void> Learner::save_agents(const std::filesystem::path& folder, const std
     KW_TRY(const Adapter adapter, trainer_->read_adapter(index));
     LoraAdapter file = to_lora_adapter(adapter, description_);
     if (!train_base_) file.base_model = base;
+    std::filesystem::create_directories(folder / name, failed);
+    if (failed) return Error{"cannot make this folder: " + failed.message(), "", {(folder / name).string(), 0, 0}};
     KW_TRY_VOID(write_lora_adapter(folder / name, file, type));
     adapters[name] = name;
   }

@@ -21,6 +21,23 @@ const auto& pick(Random& random, const Items& items) {
   return items[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(items.size()) - 1))];
 }
 
+// Prompts show kernels without comments, so a repair must not be expected to bring them back.
+std::string without_comments(const std::string& kernel) {
+  const std::string bare = kernel_for_prompt(kernel);
+  std::string text;
+  std::size_t at = 0, bare_at = 0;
+  while (at < kernel.size() && bare_at < bare.size()) {
+    const std::size_t end = std::min(kernel.find('\n', at), kernel.size());
+    const std::size_t bare_end = std::min(bare.find('\n', bare_at), bare.size());
+    const bool was_empty = kernel.find_first_not_of(" \t", at) >= end;
+    const bool is_empty = bare.find_first_not_of(" \t", bare_at) >= bare_end;
+    if (was_empty || !is_empty) text += bare.substr(bare_at, bare_end - bare_at) + "\n";
+    at = end + 1;
+    bare_at = bare_end + 1;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string_view to_string(LessonKind kind) {
@@ -92,6 +109,22 @@ std::string LessonStream::kernel_for(const JudgedTask& task, const JudgedKernel&
   return book_->stream().kernel_for(*task.drawn, like.level, variant);
 }
 
+std::optional<LessonStream::Improvement> LessonStream::unjudged_improvement(std::uint64_t index, Random& random) const {
+  Improvement improvement;
+  improvement.drawn = stream_.task_at(index);
+  const Problem& problem = improvement.drawn.problem;
+  const std::vector<Level> levels = levels_of(problem);
+  const Level before = chance(random, 0.5) ? levels.front() : pick(random, levels);
+  for (const Level after : book_->faster_levels(problem.family, before, lesson_gain)) {
+    if (std::ranges::count(levels, after) == 0) continue;
+    improvement.before = stream_.kernel_for(improvement.drawn, before, chance(random, 0.5) ? house_style : 2);
+    improvement.after =
+        stream_.kernel_for(improvement.drawn, after, chance(random, plan_.house_style) ? house_style : 1);
+    return improvement;
+  }
+  return std::nullopt;
+}
+
 // Other kernels of the task that are no better than this one, as if the conversation had begun with them.
 std::vector<TriedKernel> LessonStream::tried_before(JudgedBook::Place place, Random& random) const {
   std::vector<TriedKernel> tried;
@@ -118,7 +151,19 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
   request.role = role_of(lesson.kind);
   std::string said;
   Example example;
-  if (lesson.kind == LessonKind::generate) {
+  Verdict right;
+  std::optional<Improvement> improvement;
+  if (lesson.kind == LessonKind::optimise && chance(random, plan_.unjudged))
+    improvement = unjudged_improvement(index, random);
+  if (improvement) {
+    right.status = VerdictStatus::correct;
+    right.compiled = right.correct = true;
+    right.summary = "right in all cases";
+    request.task = &improvement->drawn.task;
+    request.kernel = std::move(improvement->before);
+    request.verdict = &right;
+    said = std::move(improvement->after);
+  } else if (lesson.kind == LessonKind::generate) {
     bool named = false;
     example = generated(index, random, named);
     request.task = &example.drawn.task;
@@ -140,7 +185,7 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
       said = kernel_for(task, chance(random, 0.8) ? *faster.front() : *pick(random, faster), random);
     } else if (lesson.kind == LessonKind::repair) {
       const JudgedKernel& original = *book_->original_of(place);
-      said = chance(random, plan_.rewrite) ? kernel_for(task, original, random) : original.text;
+      said = chance(random, plan_.rewrite) ? kernel_for(task, original, random) : without_comments(original.text);
     } else {
       said = compact_verdict(now.verdict);
       request.verdict = nullptr;

@@ -10,7 +10,7 @@ constexpr std::uint64_t ahead_lessons = 8192;  // made and not yet wanted, at mo
 
 }  // namespace
 
-LessonFeed::LessonFeed(const LessonStream& stream, const Dialect& dialect, std::uint64_t first, int threads)
+LessonFeed::LessonFeed(const LessonSource& stream, const Dialect& dialect, std::uint64_t first, int threads)
     : stream_(stream), dialect_(dialect), position_(first), wanted_(first), taken_(first) {
   for (int i = 0; i < std::max(threads, 1); ++i) threads_.emplace_back([this] { work(); });
 }

@@ -15,7 +15,7 @@ namespace kw {
 class LessonFeed {
  public:
   // The stream must outlive it. `first`: index of the first lesson.
-  LessonFeed(const LessonStream& stream, const Dialect& dialect, std::uint64_t first, int threads);
+  LessonFeed(const LessonSource& stream, const Dialect& dialect, std::uint64_t first, int threads);
   ~LessonFeed();
   LessonFeed(const LessonFeed&) = delete;
   LessonFeed& operator=(const LessonFeed&) = delete;
@@ -30,7 +30,7 @@ class LessonFeed {
   using Made = Result<std::optional<Lesson>>;
   void work();
 
-  const LessonStream& stream_;
+  const LessonSource& stream_;
   const Dialect& dialect_;
   std::uint64_t position_;
   std::uint64_t too_long_ = 0;

@@ -20,7 +20,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 class SupervisedRun {
  public:
-  SupervisedRun(Trainer& trainer, const LessonStream& lessons, const Dialect& dialect,
+  SupervisedRun(Trainer& trainer, const LessonSource& lessons, const Dialect& dialect,
                 const std::function<std::int32_t(AgentRole)>& adapter_of, const SupervisedOptions& options,
                 Checkpoints& checkpoints, RunLog& log, const SupervisedHooks& hooks)
       : trainer_(trainer),
@@ -211,7 +211,7 @@ class SupervisedRun {
   Checkpoints& checkpoints_;
   RunLog& log_;
   const SupervisedHooks& hooks_;
-  const LessonStream& lessons_;
+  const LessonSource& lessons_;
   const Dialect& dialect_;
 
   SupervisedProgress now_;
@@ -232,12 +232,12 @@ Result<std::int64_t> resume_step(const Checkpoints& checkpoints) {
   return latest ? latest->step : std::int64_t{-1};
 }
 
-Result<SupervisedSummary> train_supervised(Trainer& trainer, const LessonStream& lessons, const Dialect& dialect,
+Result<SupervisedSummary> train_supervised(Trainer& trainer, const LessonSource& lessons, const Dialect& dialect,
                                            const std::function<std::int32_t(AgentRole)>& adapter_of,
                                            const SupervisedOptions& options, Checkpoints& checkpoints, RunLog& log,
                                            const SupervisedHooks& hooks) {
   if ((options.steps > 0) == (options.minutes > 0)) return Error{"name either steps or minutes", "", {}};
-  if (options.batch_tokens < 1 || options.pass_tokens < lessons.plan().longest)
+  if (options.batch_tokens < 1 || options.pass_tokens < lessons.longest())
     return Error{"a pass must have room for the longest lesson", "", {}};
   return SupervisedRun(trainer, lessons, dialect, adapter_of, options, checkpoints, log, hooks).run();
 }

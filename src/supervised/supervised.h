@@ -64,7 +64,7 @@ struct SupervisedSummary {
 
 // adapter_of: which of the trainer's adapters a role has; -1 the base. Goes on from the latest of `checkpoints`. The
 // log must have been opened for that step (resume_step).
-Result<SupervisedSummary> train_supervised(Trainer& trainer, const LessonStream& lessons, const Dialect& dialect,
+Result<SupervisedSummary> train_supervised(Trainer& trainer, const LessonSource& lessons, const Dialect& dialect,
                                            const std::function<std::int32_t(AgentRole)>& adapter_of,
                                            const SupervisedOptions& options, Checkpoints& checkpoints, RunLog& log,
                                            const SupervisedHooks& hooks);
