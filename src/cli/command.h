@@ -37,6 +37,8 @@ void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer, re
 void add_data_command(CLI::App& app, Context& context);
 void add_converse_commands(CLI::App& app, Context& context);  // generate, optimize
 void add_evaluate_command(CLI::App& app, Context& context);
+void add_runs_command(CLI::App& app, Context& context);
+void add_config_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
 void add_train_gather_command(CLI::App& train, Context& context);
 

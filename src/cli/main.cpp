@@ -32,6 +32,8 @@ int run(int argc, char** argv) {
       "  kernelwright generate softmax                           an agent writes a kernel\n"
       "  kernelwright optimize softmax --kernel my.cu            agents repair and improve it, turn by turn\n"
       "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
+      "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
+      "  kernelwright runs list                                  what was trained, and how it went\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
@@ -62,6 +64,8 @@ int run(int argc, char** argv) {
   add_data_command(app, context);
   add_converse_commands(app, context);
   add_evaluate_command(app, context);
+  add_runs_command(app, context);
+  add_config_command(app, context);
   add_train_command(app, context);
 
   kw::install_interrupt_handling();
