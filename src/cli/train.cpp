@@ -351,6 +351,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
   log_options.kind = "sft";
   log_options.configuration = configuration_of(arguments, plan);
   log_options.resume_after_step = after;
+  log_options.restart = after < 0;  // killed before its first checkpoint: nothing of it is left but what it logged
   KW_TRY(const auto log, RunLog::open(log_options));
   std::cerr << fmt::format("{} on {}{}\n", arguments.model, learner->device(),
                            after >= 0 ? fmt::format(", going on after step {}", after) : "");
