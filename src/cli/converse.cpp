@@ -103,7 +103,9 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   KW_TRY(const auto model, AgentModel::open(arguments.model, {.device = arguments.device}));
   KW_TRY(const auto session, JudgeSession::start({arguments.backend, arguments.profile, 0, true}));
   std::unique_ptr<EpisodeStore> store;
-  if (!arguments.store.empty()) KW_TRY(store, EpisodeStore::open(arguments.store));
+  if (!arguments.store.empty()) {
+    KW_TRY(store, EpisodeStore::open(arguments.store));
+  }
 
   EngineOptions engine_options;
   engine_options.episode = options;

@@ -16,6 +16,7 @@
 #include "compile/service.h"
 #include "evaluate/exam.h"
 #include "learner/learner.h"
+#include "model/model_name.h"
 #include "model/presets.h"
 #include "supervised/supervised.h"
 #include "tokenizer/tokenizer_json.h"
@@ -126,7 +127,7 @@ Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, con
     KW_TRY(Tokenizer tokenizer, vocabulary_of(arguments, plan));
     return Learner::from_preset(arguments.model, std::move(tokenizer), options);
   }
-  KW_TRY(const fs::path path, model_path_from_argument(arguments.model));
+  KW_TRY(const fs::path path, model_path(arguments.model));
   KW_TRY(const ModelFiles files, ModelFiles::open(path));
   base = arguments.model == "smollm2-135m" ? arguments.model : fs::absolute(path).string();
   return Learner::from_files(files, options);
