@@ -224,18 +224,6 @@ ReportConversation report_conversation(const ExamQuestion& question, const ExamA
   return conversation;
 }
 
-ReportConversation report_conversation(const Episode& episode) {
-  ReportConversation conversation = about(*episode.request.task);
-  if (!episode.request.kernel.empty())
-    conversation.turns.push_back(turn_of("given", "", episode.request.kernel, "", "", episode.given_verdict.get()));
-  for (const Turn& turn : episode.turns) {
-    const TurnSample& sample = chosen_sample(turn);
-    conversation.turns.push_back(turn_of(std::string(to_string(turn.role)), sample.said, sample.kernel,
-                                         to_string(sample.outcome), sample.message, sample.verdict.get()));
-  }
-  return conversation;
-}
-
 std::vector<std::size_t> gallery_of(const std::vector<Episode>& episodes, std::size_t most) {
   std::vector<std::size_t> repaired, gained, failed;
   std::vector<double> gains(episodes.size(), 0);

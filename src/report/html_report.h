@@ -45,8 +45,8 @@ struct ReportTurn {
   std::string speed;    // "2.1 x naive, 14.2 us"
   std::string limiter;  // "dram bandwidth"
   std::vector<std::string> findings;
-  std::string given;  // the kernel that it was made from; empty: the one before
-  ReportFacts facts;  // of the verdict, as a small table
+  std::string given = {};  // the kernel that it was made from; empty: the one before
+  ReportFacts facts = {};  // of the verdict, as a small table
 };
 
 struct ReportConversation {
