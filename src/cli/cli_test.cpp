@@ -52,7 +52,7 @@ TEST(CommandLine, DataIsShownAndBadStreamsAreRefused) {
   ASSERT_EQ(examples.size(), 2u);
   for (const Json& example : examples) {
     EXPECT_NE(example["kernel"].get<std::string>().find("__shfl_xor_sync"), std::string::npos);
-    EXPECT_NE(example["prompt"].get<std::string>().find("torch.softmax"), std::string::npos);
+    EXPECT_NE(example["operation"].get<std::string>().find("torch.softmax"), std::string::npos);
   }
   EXPECT_EQ(run({"data", "families"}).exit_code, 0);
   for (const std::vector<std::string>& bad : {std::vector<std::string>{"data", "show", "--family", "no_such"},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <thread>
@@ -10,9 +11,11 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "base/table.h"
+#include "base/text_curve.h"
 #include "cli/command.h"
 #include "cli/model_load.h"
 #include "compile/service.h"
+#include "data/audit.h"
 #include "episode/agent_set.h"
 #include "evaluate/exam.h"
 #include "learner/learner.h"
@@ -51,6 +54,7 @@ struct SftArguments {
   int judge_workers = 0;
   std::uint64_t seed = 1;
   std::uint64_t show = 0;
+  double audit = 0.01;
   std::string conversations;
   double own = 0.5;
 };
@@ -180,6 +184,9 @@ class Examiner {
     }
     return examiner;
   }
+
+  CompileService& service() { return *service_; }
+  const JudgeOptions& judge_options() const { return judge_->options(); }
 
   Result<Evaluation> examine(std::int64_t step) {
     Evaluation evaluation;
@@ -356,12 +363,25 @@ Result<Json> train_sft(const SftArguments& arguments) {
   std::cerr << fmt::format("{} on {}{}\n", arguments.model, learner->device(),
                            after >= 0 ? fmt::format(", going on after step {}", after) : "");
 
+  std::optional<StreamAudit> audit;
+  if (arguments.audit > 0 && plan.share[0] > 0)
+    audit.emplace(examiner->service(), examiner->judge_options(), lessons.stream(),
+                  AuditOptions{arguments.audit, 2000});
+  std::vector<std::pair<std::int64_t, double>> losses;
   SupervisedHooks hooks;
+  if (audit)
+    hooks.lesson = [&](const Lesson& lesson) {
+      if (lesson.kind != LessonKind::generate || !StreamAudit::chosen(plan.seed, lesson.index, arguments.audit)) return;
+      std::uint64_t variant = 0;
+      if (const auto example = lessons.example_at(lesson.index, &variant))
+        audit->used(lesson.index, example->level, variant);
+    };
   hooks.evaluate = [&](std::int64_t step) { return examiner->examine(step); };
   hooks.evaluated = [&](std::int64_t step, const Evaluation& evaluation) {
     std::cerr << fmt::format("exam after step {}: {}\n", step, evaluation.line);
   };
   hooks.progress = [&](const SupervisedProgress& now) {
+    losses.emplace_back(now.step, std::log10(std::max(now.loss, 1e-6)));
     const double left = now.steps > 0 && now.step > 0
                             ? now.seconds / static_cast<double>(now.step) * static_cast<double>(now.steps - now.step)
                             : arguments.training.minutes * 60 - now.seconds;
@@ -389,6 +409,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
              learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
              training, checkpoints, *log, hooks));
 
+  std::cerr << text_curve("log10 of the loss", losses);
   Json result = {{"out", out.string()},
                  {"step", summary.last.step},
                  {"steps", summary.last.steps},
@@ -401,6 +422,12 @@ Result<Json> train_sft(const SftArguments& arguments) {
                  {"interrupted", summary.interrupted}};
   if (summary.evaluation)
     for (const auto& [name, value] : summary.evaluation->metrics) result[name] = value;
+  if (audit) {
+    const AuditReport seen = audit->report();
+    result["audited"] = seen.all.judged;
+    result["audit_wrong"] = seen.all.wrong;
+    result["audit_error_rate_at_most"] = seen.error_rate_at_most();
+  }
   if (!summary.interrupted) {
     // The best of the evaluated states is what is kept.
     KW_TRY(const auto best, checkpoints.best());
@@ -481,6 +508,9 @@ void add_train_command(CLI::App& app, Context& context) {
   sft->add_option("--producers", training.producers, "threads that make lessons; 0: as the machine allows");
   sft->add_option("--threads", arguments->threads, "of the CPU's trainer; 0: all cores");
   sft->add_option("--seed", arguments->seed)->capture_default_str();
+  sft->add_option("--audit", arguments->audit, "share of generated kernels that are judged in the background")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
   sft->add_option("--show", arguments->show, "instead of training: so many lessons, the first of them in full");
   add_device_option(*sft, arguments->device);
   add_json_flag(*sft, context);

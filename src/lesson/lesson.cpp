@@ -89,7 +89,7 @@ LessonKind LessonStream::kind_of(Random& random) const {
   return LessonKind::generate;
 }
 
-Example LessonStream::generated(std::uint64_t index, Random& random, bool& named) const {
+Example LessonStream::generated(std::uint64_t index, Random& random, bool& named, std::uint64_t* written) const {
   Example example;
   example.drawn = stream_.task_at(index);
   const std::vector<Level> levels = levels_of(example.drawn.problem);
@@ -97,6 +97,7 @@ Example LessonStream::generated(std::uint64_t index, Random& random, bool& named
   const bool plain = !named && chance(random, plan_.plain_unnamed);
   example.level = plain ? levels.front() : pick(random, levels);
   const std::uint64_t variant = chance(random, plan_.house_style) ? house_style : 1;
+  if (written != nullptr) *written = variant;
   example.kernel = stream_.kernel_for(example.drawn, example.level, variant);
   return example;
 }
@@ -199,11 +200,11 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
   return std::optional<Lesson>(std::move(lesson));
 }
 
-std::optional<Example> LessonStream::example_at(std::uint64_t index) const {
+std::optional<Example> LessonStream::example_at(std::uint64_t index, std::uint64_t* variant) const {
   Random random(plan_.seed ^ 0x6c6573736f6eu, index);
   if (kind_of(random) != LessonKind::generate) return std::nullopt;
   bool named = false;
-  return generated(index, random, named);
+  return generated(index, random, named, variant);
 }
 
 std::vector<std::string> vocabulary_texts(const LessonPlan& plan, std::size_t count) {

@@ -64,15 +64,16 @@ class LessonStream : public LessonSource {
 
   Result<std::optional<Lesson>> at(std::uint64_t index, Scribe& scribe) const override;
   std::int64_t longest() const override { return plan_.longest; }
-  // The task and kernel behind a lesson of kind generate, to be judged.
-  std::optional<Example> example_at(std::uint64_t index) const;
+  // The task and kernel behind a lesson of kind generate, to be judged. `variant`: as ExampleStream::kernel_for has it.
+  std::optional<Example> example_at(std::uint64_t index, std::uint64_t* variant = nullptr) const;
+  const ExampleStream& stream() const { return stream_; }
 
   const LessonPlan& plan() const { return plan_; }
 
  private:
   LessonStream(std::shared_ptr<const JudgedBook> book, LessonPlan plan);
   LessonKind kind_of(Random& random) const;
-  Example generated(std::uint64_t index, Random& random, bool& named) const;
+  Example generated(std::uint64_t index, Random& random, bool& named, std::uint64_t* variant = nullptr) const;
   // A task, a right kernel for it and a faster one; nothing where the family has none.
   struct Improvement {
     DrawnTask drawn;

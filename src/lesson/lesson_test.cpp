@@ -108,6 +108,7 @@ TEST(LessonSlow, OptimiserAndTesterLearnFromTheJudgesOwnVerdicts) {
   LessonPlan plan;
   for (double& share : plan.share) share = 1;
   plan.families = options.stream.families;
+  plan.rewrite = 0;
   const LessonStream lessons = *LessonStream::make(dialect, std::make_shared<const JudgedBook>(*book), plan);
   Scribe scribe(dialect);
   std::set<LessonKind> kinds;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 
 #include "base/interrupt.h"
 #include "supervised/lesson_feed.h"
@@ -17,6 +18,13 @@ constexpr std::int64_t unmeasured_steps = 10;  // the first ones allocate memory
 constexpr std::int64_t measured_steps = 40;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Of this process since it began, all threads: what a minute was worth on a machine that others use too.
+double process_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 class SupervisedRun {
  public:
@@ -96,6 +104,7 @@ class SupervisedRun {
     std::int64_t drawn = 0;
     while (drawn < options_.batch_tokens) {
       KW_TRY(const Lesson lesson, feed.next());
+      if (hooks_.lesson) hooks_.lesson(lesson);
       const auto length = static_cast<std::int64_t>(lesson.tokens.size());
       if (passes.empty() || passes.back().starts.back() + length > options_.pass_tokens) {
         passes.emplace_back();
@@ -159,7 +168,8 @@ class SupervisedRun {
                                          {"sft/tokens", static_cast<double>(now_.tokens)},
                                          {"sft/answer_tokens", static_cast<double>(now_.answer_tokens)},
                                          {"perf/tokens_per_s", now_.tokens_per_s},
-                                         {"timing_s/train", now_.seconds}}));
+                                         {"timing_s/train", now_.seconds},
+                                         {"timing_s/cpu", process_cpu_seconds()}}));
     if (hooks_.progress) hooks_.progress(now_);
     if (!std::isfinite(now_.loss)) return Error{"the loss is not finite any more", "lower the learning rate", {}};
     return {};

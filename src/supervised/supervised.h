@@ -49,6 +49,7 @@ struct SupervisedProgress {
 };
 
 struct SupervisedHooks {
+  std::function<void(const Lesson&)> lesson;                      // each that is trained on; may be empty
   std::function<Result<Evaluation>(std::int64_t step)> evaluate;  // may be empty
   std::function<void(const SupervisedProgress&)> progress;        // may be empty
   std::function<void(std::int64_t step, const Evaluation&)> evaluated;
