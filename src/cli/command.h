@@ -36,6 +36,8 @@ void add_reward_command(CLI::App& app, Context& context);
 void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer, report
 void add_data_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
+void add_train_gather_command(CLI::App& train, Context& context);
+void add_train_rl_command(CLI::App& train, Context& context);
 
 // `--json`, for a command that prints a result.
 void add_json_flag(CLI::App& command, Context& context);

@@ -18,6 +18,7 @@
 #include "learner/learner.h"
 #include "model/model_name.h"
 #include "model/presets.h"
+#include "supervised/conversation_lessons.h"
 #include "supervised/supervised.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -50,6 +51,8 @@ struct SftArguments {
   int judge_workers = 0;
   std::uint64_t seed = 1;
   std::uint64_t show = 0;
+  std::string conversations;
+  double own = 0.5;
 };
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
@@ -364,12 +367,23 @@ Result<Json> train_sft(const SftArguments& arguments) {
                              now.gradient_norm, static_cast<double>(now.tokens) / 1e6, now.tokens_per_s,
                              duration_text(std::max(0.0, left)));
   };
+  std::optional<ConversationLessons> conversations;
+  std::optional<MixedLessons> mixed;
+  const LessonSource* source = &lessons;
+  if (!arguments.conversations.empty()) {
+    KW_TRY(const auto store, EpisodeStore::open(arguments.conversations));
+    KW_TRY(conversations, ConversationLessons::load(*store, arguments.seed, plan.longest));
+    mixed.emplace(*conversations, lessons, arguments.own, arguments.seed);
+    source = &*mixed;
+    std::cerr << fmt::format("{} of {} answers of the agents themselves are worth learning from\n",
+                             conversations->lessons().size(), conversations->answers());
+  }
   SupervisedOptions training = arguments.training;
   if (training.producers <= 0) training.producers = learner->on_gpu() ? std::max(1, cores() / 2) : 1;
   training.pass_tokens = std::max(training.pass_tokens, plan.longest);
   KW_TRY(const SupervisedSummary summary,
          train_supervised(
-             learner->trainer(), lessons, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
+             learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
              training, checkpoints, *log, hooks));
 
   Json result = {{"out", out.string()},
@@ -403,6 +417,8 @@ Result<Json> train_sft(const SftArguments& arguments) {
 void add_train_command(CLI::App& app, Context& context) {
   auto* train = app.add_subcommand("train", "Teaches a model to write kernels");
   train->require_subcommand(1);
+  add_train_gather_command(*train, context);
+  add_train_rl_command(*train, context);
   auto* sft = train->add_subcommand("sft",
                                     "Supervised training on generated tasks and judged kernels; goes on where it "
                                     "was stopped");
@@ -429,6 +445,9 @@ void add_train_command(CLI::App& app, Context& context) {
   sft->add_option("--store", arguments->store, "judged kernels (data make), for all lessons but generate");
   sft->add_option("--lessons", arguments->lessons, "KIND=SHARE of generate, optimise, repair, report [generate=1]")
       ->delimiter(',');
+  sft->add_option("--conversations", arguments->conversations,
+                  "a store of conversations (train gather): their answers that worked are lessons too");
+  sft->add_option("--own-share", arguments->own, "of lessons from conversations")->capture_default_str();
   sft->add_option("--house-style", plan.house_style, "share of answers in one style")->capture_default_str();
   sft->add_option("--rewrite", plan.rewrite, "share of repairs that write the kernel anew")->capture_default_str();
   sft->add_option("--level-named", plan.level_named, "share of prompts that ask for a level")->capture_default_str();

@@ -2,21 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <thread>
 
-#include "base/file.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "cli/command.h"
 #include "cli/model_load.h"
+#include "cli/rl_examiner.h"
 #include "compile/service.h"
 #include "episode/agent_set.h"
-#include "evaluate/conversation_exam.h"
-#include "evaluate/rates.h"
 #include "judge/gpu_backend.h"
 #include "model/model_name.h"
 #include "reinforce/reinforce.h"
@@ -184,100 +181,6 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   return models;
 }
 
-// Held-out tasks: the Generator alone, greedy, then conversations of two turns.
-class RlExaminer {
- public:
-  RlExaminer(const RlArguments& arguments, Learner& learner, Judge& judge)
-      : arguments_(arguments),
-        learner_(learner),
-        judge_(judge),
-        questions_(drawn_questions(DataSplit::composition, arguments.exam_seed, arguments.exam)) {}
-
-  Result<HeldOutScore> examine(std::int64_t step) {
-    KW_TRY(Decoder* const decoder, learner_.decoder());
-    Rollout rollout(*decoder, &learner_.dialect().tokenizer());
-    ExamOptions options;
-    options.max_tokens = arguments_.rl.episode.answer_tokens;
-    options.judge_workers = arguments_.rl.judge_workers;
-    const auto adapter_of = [this](AgentRole role) { return learner_.adapter_of(role); };
-    KW_TRY(const ConversationExam exam, hold_conversations(rollout, learner_.dialect(), judge_, questions_, adapter_of,
-                                                           std::max(2, arguments_.rl.episode.turns), options));
-    HeldOutScore score;
-    if (exam.interrupted) return score;
-    // The first turn of a greedy conversation is the Generator's answer, word for word.
-    const Rates first = rates_of_exam(exam, 1), all = rates_of_exam(exam, std::numeric_limits<int>::max());
-    score.score = all.correct + 0.1 * std::log2(std::max(1.0, all.speedup));
-    score.metrics = {{"exam/reward", first.reward},
-                     {"exam/compiled", first.compiled},
-                     {"exam/correct", first.correct},
-                     {"exam/speedup_gmean", first.speedup},
-                     {"exam/turns/reward", all.reward},
-                     {"exam/turns/correct", all.correct},
-                     {"exam/turns/speedup_gmean", all.speedup}};
-    score.line = fmt::format(
-        "{} held-out tasks, one answer: compiled {:.1f} %, correct {:.1f} %, {:.2f} x naive; conversations: correct "
-        "{:.1f} %, {:.2f} x naive ({:.0f} s)",
-        questions_.size(), 100 * first.compiled, 100 * first.correct, first.speedup, 100 * all.correct, all.speedup,
-        exam.seconds);
-    KW_TRY_VOID(keep(exam, step));
-    return score;
-  }
-
- private:
-  struct Rates {
-    double compiled = 0, correct = 0, speedup = 0, reward = 0;
-  };
-
-  // Of the best kernel of each conversation's first `turns`.
-  Rates rates_of_exam(const ConversationExam& exam, int turns) const {
-    Rates rates;
-    std::vector<double> speedups;
-    double all = 0;
-    for (const Episode& episode : exam.episodes) {
-      const TurnSample* best = nullptr;
-      bool judged = true;
-      for (const Turn& turn : episode.turns) {
-        if (turn.index >= turns) break;
-        const TurnSample& sample = chosen_sample(turn);
-        judged = judged && sample.rewarded;
-        if (sample.verdict && (best == nullptr || rank_of(*sample.verdict) > rank_of(*best->verdict))) best = &sample;
-      }
-      if (!judged) continue;
-      ++all;
-      if (best == nullptr) continue;
-      const KernelRank rank = rank_of(*best->verdict);
-      rates.compiled += rank.compiled;
-      rates.correct += rank.right;
-      rates.reward += best->reward;
-      if (rank.right && rank.speedup > 0) speedups.push_back(rank.speedup);
-    }
-    for (double* sum : {&rates.compiled, &rates.correct, &rates.reward}) *sum /= std::max(all, 1.0);
-    rates.speedup = geometric_mean(speedups);
-    return rates;
-  }
-
-  // One record for each answer, as `evaluate` keeps them: comparisons are paired by task.
-  Result<void> keep(const ConversationExam& exam, std::int64_t step) const {
-    ModelEvaluation evaluation;
-    evaluation.settings.model = arguments_.model;
-    evaluation.settings.device = learner_.device();
-    evaluation.settings.turns = std::max(2, arguments_.rl.episode.turns);
-    evaluation.settings.seed = arguments_.exam_seed;
-    evaluation.settings.max_tokens = arguments_.rl.episode.answer_tokens;
-    evaluation.answers = exam.answers;
-    evaluation.seconds = exam.seconds;
-    const fs::path folder = fs::path(arguments_.out) / "exams";
-    std::error_code ignored;
-    fs::create_directories(folder, ignored);
-    return write_file_atomic(folder / fmt::format("step-{:08}.json", step), kw::to_json(evaluation).dump(1) + "\n");
-  }
-
-  const RlArguments& arguments_;
-  Learner& learner_;
-  Judge& judge_;
-  std::vector<ExamQuestion> questions_;
-};
-
 Json configuration_of(const RlArguments& arguments, const ReinforceOptions& rl, const Models& models) {
   return {{"model", arguments.model},
           {"start", models.start},
@@ -380,7 +283,17 @@ Result<Json> train_rl(const RlArguments& arguments) {
   std::cerr << fmt::format("{}, {} on {}, judged {}; {} tasks to learn from\n", arguments.model, arguments.algorithm,
                            models.policy->device(), bench.gpu ? "on the GPU" : "in the emulator", pool.tasks.size());
   std::optional<RlExaminer> examiner;
-  if (arguments.exam > 0) examiner.emplace(arguments, *models.policy, *bench.judge);
+  if (arguments.exam > 0) {
+    RlExamOptions exam;
+    exam.questions = arguments.exam;
+    exam.seed = arguments.exam_seed;
+    exam.turns = std::max(2, options.episode.turns);
+    exam.answer_tokens = options.episode.answer_tokens;
+    exam.judge_workers = options.judge_workers;
+    exam.model = arguments.model;
+    exam.folder = out / "exams";
+    examiner.emplace(exam, *models.policy, *bench.judge);
+  }
   const ReinforceHooks hooks = hooks_for(examiner ? &*examiner : nullptr);
   const ReinforceModels learners{.policy = *models.policy,
                                  .reference = models.reference ? &models.reference->trainer() : nullptr,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <map>
 #include <thread>
 
@@ -48,7 +49,9 @@ Result<std::vector<JudgedTask>> read_tasks(const Shard& shard, const Source& sou
       if (is_new) {
         JudgedTask task;
         KW_TRY(task.task, parse_task(line.at("task").dump(), shard.file.string()));
+        // The naive kernel's text may be another by now; the task is the same if all else is.
         DrawnTask drawn = stream.task_at(index);
+        drawn.task.naive = task.task.naive;
         if (task_json(drawn.task) == line.at("task") && drawn.structure == line.at("structure"))
           task.drawn = std::move(drawn);
         tasks.push_back(std::move(task));
@@ -109,6 +112,16 @@ Result<JudgedBook> JudgedBook::load(const std::filesystem::path& store, int thre
       if (kernel.verdict.correct && !book.faster_than(place, lesson_gain).empty()) book.improvable_.push_back(place);
       if (!kernel.verdict.correct && book.original_of(place) != nullptr) book.broken_.push_back(place);
     }
+  std::map<Family, std::map<Level, std::pair<double, int>>> sums;
+  for (const JudgedTask& task : book.tasks_)
+    for (const JudgedKernel& kernel : task.kernels)
+      if (task.drawn && kernel.verdict.correct && kernel.verdict.speedup_naive) {
+        auto& [sum, count] = sums[task.drawn->problem.family][kernel.level];
+        sum += std::log(*kernel.verdict.speedup_naive);
+        ++count;
+      }
+  for (const auto& [family, levels] : sums)
+    for (const auto& [level, sum] : levels) book.speedup_[family][level] = std::exp(sum.first / sum.second);
   if (book.all_.empty()) return Error{"the store has no reports", "", {store.string(), 0, 0}};
   return book;
 }
@@ -121,6 +134,17 @@ std::vector<const JudgedKernel*> JudgedBook::faster_than(Place place, double gai
     if (other.verdict.correct && other.verdict.time_us && *other.verdict.time_us * gain <= *time)
       faster.push_back(&other);
   std::ranges::stable_sort(faster, {}, [](const JudgedKernel* one) { return *one->verdict.time_us; });
+  return faster;
+}
+
+std::vector<Level> JudgedBook::faster_levels(Family family, Level level, double gain) const {
+  std::vector<Level> faster;
+  const auto known = speedup_.find(family);
+  if (known == speedup_.end() || known->second.count(level) == 0) return faster;
+  const auto& levels = known->second;
+  for (const auto& [other, speedup] : levels)
+    if (speedup >= gain * levels.at(level)) faster.push_back(other);
+  std::ranges::stable_sort(faster, std::ranges::greater{}, [&](Level one) { return levels.at(one); });
   return faster;
 }
 

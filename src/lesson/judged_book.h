@@ -3,6 +3,7 @@
 // shown, and what a Tester learns to predict.
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ class JudgedBook {
   const JudgedKernel& kernel(Place place) const { return tasks_[place.task].kernels[place.kernel]; }
   // Right kernels of the same task that take at most 1 / gain of the time, fastest first.
   std::vector<const JudgedKernel*> faster_than(Place place, double gain) const;
+  // Levels that are faster than this one for the family, on average over the store: fastest first.
+  std::vector<Level> faster_levels(Family family, Level level, double gain) const;
   // What a broken kernel was before.
   const JudgedKernel* original_of(Place place) const;
 
@@ -55,6 +58,7 @@ class JudgedBook {
   std::vector<JudgedTask> tasks_;
   std::optional<ExampleStream> stream_;
   std::vector<Place> improvable_, broken_, all_;
+  std::map<Family, std::map<Level, double>> speedup_;  // over naive, geometric mean
 };
 
 inline constexpr double lesson_gain = 1.1;  // by which a kernel is faster to be worth learning from

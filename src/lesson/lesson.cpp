@@ -109,6 +109,22 @@ std::string LessonStream::kernel_for(const JudgedTask& task, const JudgedKernel&
   return book_->stream().kernel_for(*task.drawn, like.level, variant);
 }
 
+std::optional<LessonStream::Improvement> LessonStream::unjudged_improvement(std::uint64_t index, Random& random) const {
+  Improvement improvement;
+  improvement.drawn = stream_.task_at(index);
+  const Problem& problem = improvement.drawn.problem;
+  const std::vector<Level> levels = levels_of(problem);
+  const Level before = chance(random, 0.5) ? levels.front() : pick(random, levels);
+  for (const Level after : book_->faster_levels(problem.family, before, lesson_gain)) {
+    if (std::ranges::count(levels, after) == 0) continue;
+    improvement.before = stream_.kernel_for(improvement.drawn, before, chance(random, 0.5) ? house_style : 2);
+    improvement.after =
+        stream_.kernel_for(improvement.drawn, after, chance(random, plan_.house_style) ? house_style : 1);
+    return improvement;
+  }
+  return std::nullopt;
+}
+
 // Other kernels of the task that are no better than this one, as if the conversation had begun with them.
 std::vector<TriedKernel> LessonStream::tried_before(JudgedBook::Place place, Random& random) const {
   std::vector<TriedKernel> tried;
@@ -135,7 +151,19 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
   request.role = role_of(lesson.kind);
   std::string said;
   Example example;
-  if (lesson.kind == LessonKind::generate) {
+  Verdict right;
+  std::optional<Improvement> improvement;
+  if (lesson.kind == LessonKind::optimise && chance(random, plan_.unjudged))
+    improvement = unjudged_improvement(index, random);
+  if (improvement) {
+    right.status = VerdictStatus::correct;
+    right.compiled = right.correct = true;
+    right.summary = "right in all cases";
+    request.task = &improvement->drawn.task;
+    request.kernel = std::move(improvement->before);
+    request.verdict = &right;
+    said = std::move(improvement->after);
+  } else if (lesson.kind == LessonKind::generate) {
     bool named = false;
     example = generated(index, random, named);
     request.task = &example.drawn.task;

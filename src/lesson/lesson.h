@@ -45,10 +45,13 @@ struct LessonPlan {
   std::uint64_t seed = 1;
   DataSplit split = DataSplit::train;              // of generate; another one than train is for measuring the loss
   double share[lesson_kind_count] = {1, 0, 0, 0};  // by LessonKind; need not add up to one
-  double house_style = 0.8;      // share of answers in the house style, the rest as various people write
-  double level_named = 0.5;      // share of Generator's prompts that ask for a level
-  double plain_unnamed = 0.5;    // share of naive kernels among answers to prompts that do not
-  double rewrite = 0.5;          // share of repairs that write the kernel anew, not as it was before the mistake
+  double house_style = 0.8;    // share of answers in the house style, the rest as various people write
+  double level_named = 0.5;    // share of Generator's prompts that ask for a level
+  double plain_unnamed = 0.5;  // share of naive kernels among answers to prompts that do not
+  double rewrite = 0.5;        // share of repairs that write the kernel anew, not as it was before the mistake
+  // Share of optimise lessons on tasks that are not in the store. What is known of such a kernel is that it is right;
+  // which level is faster is what the judge found for the family.
+  double unjudged = 0.5;
   double tried = 0.4;            // share of Optimizer's prompts that name kernels tried before
   std::int64_t longest = 2048;   // tokens; longer lessons are left out and counted
   std::vector<Family> families;  // of generate; empty: all that training has
@@ -70,6 +73,12 @@ class LessonStream : public LessonSource {
   LessonStream(std::shared_ptr<const JudgedBook> book, LessonPlan plan);
   LessonKind kind_of(Random& random) const;
   Example generated(std::uint64_t index, Random& random, bool& named) const;
+  // A task, a right kernel for it and a faster one; nothing where the family has none.
+  struct Improvement {
+    DrawnTask drawn;
+    std::string before, after;
+  };
+  std::optional<Improvement> unjudged_improvement(std::uint64_t index, Random& random) const;
   std::string kernel_for(const JudgedTask& task, const JudgedKernel& like, Random& random) const;
   std::vector<TriedKernel> tried_before(JudgedBook::Place place, Random& random) const;
 

@@ -32,7 +32,7 @@ class NameRules {
       } else if (token.is("import") && behind() != nullptr &&
                  (behind()->is("<") || behind()->kind == TokenKind::string)) {
         report("include", "an import of a header", "include only headers of the allowed list");
-      } else if (reading_.sides[at_] == Side::host && is_error_report(token.text)) {
+      } else if (reading_.sides[at_] == Side::host && is_error_report(token.text) && !is_own_word(token.text)) {
         report("host-output", std::string(token.text) + " in host code has no effect: the launcher is read, not run",
                "leave it for your own builds, or remove it", Severity::note);
       } else if (is_qualified_by("std") && is_forbidden_in_std(token.text)) {
@@ -53,6 +53,11 @@ class NameRules {
   }
   bool is_call() const { return behind() != nullptr && behind()->is("("); }
   bool is_member() const { return before_is(".") || before_is("->"); }
+  // `cout` is also how people call a number of output channels: a stream is qualified, or something is put into it.
+  bool is_own_word(std::string_view name) const {
+    const bool stream = name == "cout" || name == "cerr" || name == "clog" || name == "endl";
+    return stream && !is_qualified_by("std") && !before_is("<<") && !(behind() != nullptr && behind()->is("<<"));
+  }
   bool is_qualified_by(std::string_view space) const { return before_is("::") && before_is(space, 2); }
   // `Lane::read` but not `std::read`, `cuda::std::read` or `::read`.
   bool is_qualified_by_own_name() const {

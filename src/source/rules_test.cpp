@@ -365,6 +365,16 @@ TEST(Rules, FindingsPointAtTheUsersLine) {
             "k.cu:4:3: error: printf prints from the kernel [device-printf] (remove the output)");
 }
 
+TEST(Rules, OutputChannelsAreNoStream) {
+  const std::string head = "extern \"C\" void launch(float* y, int cout, cudaStream_t stream) {\n";
+  EXPECT_TRUE(check_rules(head + "  int blocks = (cout + 255) / 256;\n}\n", "k.cu").empty());
+  for (const char* line : {"std::cout", "cout << 1;", "x << endl;"}) {
+    const auto findings = check_rules(head + "  " + line + "\n}\n", "k.cu");
+    ASSERT_FALSE(findings.empty()) << line;
+    EXPECT_EQ(findings[0].rule, "host-output") << line;
+  }
+}
+
 TEST(Rules, AFloodOfFindingsIsBounded) {
   std::string body;
   for (int i = 0; i < 1000; ++i) body += "int t; asm(\"mov.u32 %0, %%smid;\" : \"=r\"(t));\n";
