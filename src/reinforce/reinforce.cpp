@@ -132,7 +132,8 @@ class ReinforceRun {
                             .next_episode = next_episode_,
                             .model = fmt::format("{} {}", options_.start, history_),
                             .store = store_of(now_.step + 1),
-                            .pay = hooks_.pay};
+                            .pay = hooks_.pay,
+                            .episode = hooks_.episode};
     KW_TRY(const StepConversations held, hold_step_conversations(source, options_));
     if (held.interrupted) {
       curriculum_ = curriculum_before;

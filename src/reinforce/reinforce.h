@@ -35,6 +35,7 @@ struct ReinforceHooks {
   std::function<void(const ReinforceProgress&)> progress;
   std::function<void(std::string_view)> notice;  // the guard's sentences
   PayAnswer pay;
+  EpisodeHooks episode;  // who wants to watch conversations
 };
 
 struct ReinforceModels {

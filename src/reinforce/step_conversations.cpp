@@ -61,9 +61,10 @@ class Step {
     engine_options.store = store_.get();
     engine_options.model = source_.model;
     Learner& learner = source_.learner;
-    KW_TRY(const auto engine, EpisodeEngine::make(
-                                  rollout, learner.dialect(), source_.judge,
-                                  [&](AgentRole role) { return learner.adapter_of(role); }, engine_options));
+    KW_TRY(const auto engine,
+           EpisodeEngine::make(
+               rollout, learner.dialect(), source_.judge, [&](AgentRole role) { return learner.adapter_of(role); },
+               engine_options, source_.episode));
     KW_TRY(std::vector<Episode> episodes, engine->run(std::move(requests)));
     const EngineStatistics statistics = engine->statistics();
     made_.seconds.generating += statistics.seconds.generating;

@@ -41,6 +41,7 @@ struct StepSource {
   std::string model;            // identifies the weights in the store
   std::filesystem::path store;  // SQLite file; empty: none
   PayAnswer pay;                // may be empty
+  EpisodeHooks episode;         // who wants to watch
 };
 
 Result<StepConversations> hold_step_conversations(const StepSource& source, const ReinforceOptions& options);
