@@ -13,6 +13,7 @@ namespace kw::cli {
 namespace {
 
 struct ExamRates {
+  double tasks = 0;  // that could be judged
   double compiled = 0, correct = 0, speedup = 0, reward = 0;
 };
 
@@ -40,6 +41,7 @@ ExamRates rates_of_exam(const ConversationExam& exam, int turns) {
     if (rank.right && rank.speedup > 0) speedups.push_back(rank.speedup);
   }
   for (double* sum : {&rates.compiled, &rates.correct, &rates.reward}) *sum /= std::max(all, 1.0);
+  rates.tasks = all;
   rates.speedup = geometric_mean(speedups);
   return rates;
 }
@@ -73,10 +75,11 @@ Result<HeldOutScore> RlExaminer::examine(std::int64_t step) {
                    {"exam/turns/correct", all.correct},
                    {"exam/turns/speedup_gmean", all.speedup}};
   score.line = fmt::format(
-      "{} held-out tasks, one answer: compiled {:.1f} %, correct {:.1f} %, {:.2f} x naive; conversations: correct "
+      "{} of {} held-out tasks judged, one answer: compiled {:.1f} %, correct {:.1f} %, {:.2f} x naive; conversations: "
+      "correct "
       "{:.1f} %, {:.2f} x naive ({:.0f} s)",
-      questions_.size(), 100 * first.compiled, 100 * first.correct, first.speedup, 100 * all.correct, all.speedup,
-      exam.seconds);
+      all.tasks, questions_.size(), 100 * first.compiled, 100 * first.correct, first.speedup, 100 * all.correct,
+      all.speedup, exam.seconds);
   KW_TRY_VOID(keep(exam, step));
   return score;
 }

@@ -149,7 +149,9 @@ TEST(Experience, EqualScoresTeachNothing) {
     }
     EXPECT_LT(answers[3].advantage, 0);
     EXPECT_GT(answers[4].advantage, 0);
-    if (algorithm == Algorithm::dapo) EXPECT_EQ(tasks_that_teach(answers, tasks), std::vector<std::int64_t>{1});
+    if (algorithm == Algorithm::dapo) {
+      EXPECT_EQ(tasks_that_teach(answers, tasks), std::vector<std::int64_t>{1});
+    }
   }
 }
 

@@ -273,10 +273,7 @@ class ReinforceRun {
     if (options_.conversations.empty()) return;
     for (std::int64_t step = std::max<std::int64_t>(saved_step_, 0) + 1; step <= now_.step; ++step) {
       if (options_.keep_conversations > 0 && step % options_.keep_conversations == 0) continue;
-      for (const char* part : {"", "-wal", "-shm"}) {
-        std::error_code ignored;
-        fs::remove(store_of(step).string() + part, ignored);
-      }
+      remove_store(store_of(step));
     }
   }
 

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <set>
 
+#include <fmt/format.h>
+
 namespace kw {
 namespace {
 
@@ -82,7 +84,29 @@ class Step {
       if (!made_.interrupted) KW_TRY_VOID(record(episode));
       made_.episodes.push_back(std::move(episode));
     }
-    return {};
+    return check_judge();
+  }
+
+  // A judge that fails now and then costs samples; one that fails all the time must not look like a bad policy.
+  Result<void> check_judge() {
+    std::int64_t failed = 0, asked = 0;
+    std::string why;
+    for (const Episode& episode : made_.episodes)
+      for (const Turn& turn : episode.turns)
+        for (const TurnSample& sample : turn.samples) {
+          if (!sample.verdict) continue;
+          ++asked;
+          if (sample.verdict->status != VerdictStatus::internal_error) continue;
+          ++failed;
+          why = sample.verdict->summary;
+        }
+    if (made_.interrupted || failed * 2 <= asked) return {};
+    // Or else the failures would be read again after a restart.
+    store_.reset();
+    if (!source_.store.empty()) remove_store(source_.store);
+    return Error{fmt::format("the judge failed for {} of {} kernels: {}", failed, asked, why),
+                 "the same command goes on where it was",
+                 {}};
   }
 
   // A conversation counts by what came out of it.
@@ -118,6 +142,13 @@ class Step {
 };
 
 }  // namespace
+
+void remove_store(const std::filesystem::path& file) {
+  for (const char* part : {"", "-wal", "-shm"}) {
+    std::error_code ignored;
+    std::filesystem::remove(file.string() + part, ignored);
+  }
+}
 
 Result<StepConversations> hold_step_conversations(const StepSource& source, const ReinforceOptions& options) {
   return Step(source, options).run();

@@ -44,6 +44,10 @@ struct StepSource {
   EpisodeHooks episode;         // who wants to watch
 };
 
+// An error also when the judge itself failed for most kernels.
 Result<StepConversations> hold_step_conversations(const StepSource& source, const ReinforceOptions& options);
+
+// A store's files.
+void remove_store(const std::filesystem::path& file);
 
 }  // namespace kw
