@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     std::size_t bytes = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
       const kw::Example example = stream.example_at(i);
-      bytes += kw::task_prompt(example.drawn.task, example.level).size() + example.kernel.size();
+      bytes += example.drawn.task.pytorch.size() + example.kernel.size();
     }
     const double wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const double cpu_s = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;

@@ -61,9 +61,9 @@ Result<Dialect> Dialect::make(Tokenizer tokenizer) {
   return make(std::move(tokenizer), std::move(prompts));
 }
 
-std::string Dialect::answer_text(AgentRole role, std::string_view said, std::string_view given) const {
+std::string answer_text(PromptStyle style, AgentRole role, std::string_view said, std::string_view given) {
   said = without_line_ends(said);
-  if (style_ == PromptStyle::compact || role == AgentRole::tester) return std::string(said);
+  if (style == PromptStyle::compact || role == AgentRole::tester) return std::string(said);
   const std::string fenced = fmt::format("```cuda\n{}\n```", said);
   return role == AgentRole::optimizer ? strategy_line(said, given) + "\n" + fenced : fenced;
 }

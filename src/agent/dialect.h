@@ -13,6 +13,10 @@
 
 namespace kw {
 
+// The text that an agent should answer with. Optimizer: `given` is the kernel that it was shown. Tester: `said` is the
+// verdict in its compact form (compact_verdict).
+std::string answer_text(PromptStyle style, AgentRole role, std::string_view said, std::string_view given = {});
+
 // Never changes after it is made; may be shared by threads.
 class Dialect {
  public:
@@ -27,9 +31,9 @@ class Dialect {
   // Tokens that end an answer; the first one is what answers are taught to end with.
   std::span<const TokenId> stop_tokens() const { return stop_tokens_; }
 
-  // The text that an agent should answer with. Optimizer: `given` is the kernel that it was shown. Tester: `said` is
-  // the verdict in its compact form (compact_verdict).
-  std::string answer_text(AgentRole role, std::string_view said, std::string_view given = {}) const;
+  std::string answer_text(AgentRole role, std::string_view said, std::string_view given = {}) const {
+    return kw::answer_text(style_, role, said, given);
+  }
 
   // What a model said (without special tokens), read as a kernel. `ended`: it stopped by itself.
   Answer read_answer(const std::string& text, bool ended, const AnswerLimits& limits = {}) const;

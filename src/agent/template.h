@@ -54,7 +54,4 @@ class Template {
   std::vector<Node> nodes_;
 };
 
-// The name among `known` that is nearest to a misspelt one; empty when none is near.
-std::string nearest_name(std::string_view wrong, const std::vector<std::string>& known);
-
 }  // namespace kw

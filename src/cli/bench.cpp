@@ -6,6 +6,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/table.h"
+#include "cli/bench_command.h"
 #include "cli/bench_machine.h"
 #include "cli/command.h"
 #include "cli/model_load.h"
@@ -294,6 +295,7 @@ void add_bench_command(CLI::App& app, Context& context) {
   bench->footer(
       "Examples:\n  kernelwright bench train tiny-1m tiny-3m --sequences 8 --length 256\n"
       "  kernelwright bench rollout smollm2-135m --batch 1,16");
+  add_bench_episodes_command(*bench, context);
   for (const bool train : {true, false}) {
     auto* command = train ? bench->add_subcommand("train", "Gradient steps on random tokens")
                           : bench->add_subcommand("rollout", "Answers to random prompts");

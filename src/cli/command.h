@@ -35,6 +35,10 @@ void add_bench_command(CLI::App& app, Context& context);
 void add_reward_command(CLI::App& app, Context& context);
 void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer, report
 void add_data_command(CLI::App& app, Context& context);
+void add_converse_commands(CLI::App& app, Context& context);  // generate, optimize
+void add_evaluate_command(CLI::App& app, Context& context);
+void add_runs_command(CLI::App& app, Context& context);
+void add_config_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
 void add_train_gather_command(CLI::App& train, Context& context);
 void add_train_rl_command(CLI::App& train, Context& context);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -12,7 +11,9 @@
 #include "base/progress.h"
 #include "base/table.h"
 #include "cli/command.h"
+#include "cli/data_export.h"
 #include "compile/service.h"
+#include "data/leaks.h"
 #include "data/store.h"
 #include "data/stream.h"
 #include "data/trial.h"
@@ -34,6 +35,9 @@ struct DataArguments {
   std::string folder;
   std::string kind;
   std::string out;
+  std::string format;
+  std::string style;
+  std::string preset;
   std::uint64_t shard_tasks = 50;
   int mutants = 3;
 };
@@ -82,22 +86,60 @@ void show_examples(Context& context, const DataArguments& arguments) {
     }
     if (arguments.house_style) example.kernel = stream.kernel_for(example.drawn, example.level, house_style);
     if (context.json) {
-      all.push_back({{"index", example.drawn.index},
-                     {"structure", example.drawn.structure},
-                     {"level", name_of(example.level)},
-                     {"operation", compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task)},
-                     {"kernel", example.kernel}});
+      all.push_back(
+          {{"index", example.drawn.index},
+           {"structure", example.drawn.structure},
+           {"level", name_of(example.level)},
+           {"operation", compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task)},
+           {"kernel", example.kernel}});
     } else {
-      std::cout << fmt::format("=== {} {} {}\n{}\n{}\n", example.drawn.index, example.drawn.structure,
-                               name_of(example.level),
-                               compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task),
-                               example.kernel);
+      std::cout << fmt::format(
+          "=== {} {} {}\n{}\n{}\n", example.drawn.index, example.drawn.structure, name_of(example.level),
+          compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task), example.kernel);
     }
   }
   if (context.json) print_json(all);
 }
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+std::uint64_t total_of(const std::map<std::string, std::uint64_t>& counts) {
+  std::uint64_t total = 0;
+  for (const auto& [name, count] : counts) total += count;
+  return total;
+}
+
+void print_summary(const Context& context, const StoreSummary& summary) {
+  const std::uint64_t kept = total_of(summary.kept), dropped = total_of(summary.dropped);
+  const double rate = summary.seconds > 0 ? static_cast<double>(kept) / summary.seconds : 0;
+  const double share = kept + dropped > 0 ? static_cast<double>(dropped) / static_cast<double>(kept + dropped) : 0;
+  const double right =
+      summary.written > 0 ? static_cast<double>(summary.right) / static_cast<double>(summary.written) : 0;
+  if (context.json)
+    return print_json({{"tasks", summary.tasks},
+                       {"tasks_known", summary.tasks_known},
+                       {"kept", summary.kept},
+                       {"dropped", summary.dropped},
+                       {"dropped_share", share},
+                       {"families_and_levels", summary.pairs.size()},
+                       {"kernels_written", summary.written},
+                       {"kernels_right", summary.right},
+                       {"examples_per_second", rate},
+                       {"seconds", summary.seconds},
+                       {"interrupted", summary.interrupted}});
+  Table table({"", "examples"}, {Align::left, Align::right});
+  for (const auto& [kind, count] : summary.kept) table.add({kind, std::to_string(count)});
+  for (const auto& [reason, count] : summary.dropped) table.add({"dropped: " + reason, std::to_string(count)});
+  std::cout << table.text();
+  std::cout << fmt::format("{} tasks judged, {} were done before, in {}\n", summary.tasks, summary.tasks_known,
+                           duration_text(summary.seconds));
+  if (kept > 0)
+    std::cout << fmt::format(
+        "{} examples, {:.1f} a second; {:.1f} % dropped; {} family and level pairs; {} of {} kernels of the writers "
+        "are right ({:.2f} %)\n",
+        kept, rate, 100 * share, summary.pairs.size(), summary.right, summary.written, 100 * right);
+  if (summary.interrupted) std::cout << "stopped; the same command goes on from here\n";
+}
 
 void make_data(Context& context, const DataArguments& arguments) {
   const auto stream = stream_options(arguments);
@@ -106,6 +148,7 @@ void make_data(Context& context, const DataArguments& arguments) {
   options.folder = arguments.folder;
   options.stream = *stream;
   options.tasks = arguments.count;
+  if (!arguments.preset.empty()) options.tasks = preset_tasks(arguments.preset).value();
   options.shard_tasks = arguments.shard_tasks;
   options.mutants = arguments.mutants;
   options.workers = arguments.workers > 0 ? arguments.workers : cores();
@@ -119,22 +162,7 @@ void make_data(Context& context, const DataArguments& arguments) {
   judge_options.profile = *profile;
   const auto summary = make_store(service, judge_options, options);
   if (!summary.ok()) return fail(context, summary.error());
-  if (context.json) {
-    print_json({{"tasks", summary->tasks},
-                {"tasks_known", summary->tasks_known},
-                {"kept", summary->kept},
-                {"dropped", summary->dropped},
-                {"seconds", summary->seconds},
-                {"interrupted", summary->interrupted}});
-  } else {
-    Table table({"", "examples"}, {Align::left, Align::right});
-    for (const auto& [kind, count] : summary->kept) table.add({kind, std::to_string(count)});
-    for (const auto& [reason, count] : summary->dropped) table.add({"dropped: " + reason, std::to_string(count)});
-    std::cout << table.text();
-    std::cout << fmt::format("{} tasks judged, {} were done before, in {}\n", summary->tasks, summary->tasks_known,
-                             duration_text(summary->seconds));
-    if (summary->interrupted) std::cout << "stopped; the same command goes on from here\n";
-  }
+  print_summary(context, *summary);
   context.exit_code = summary->interrupted ? exit_interrupted : exit_good;
 }
 
@@ -165,18 +193,49 @@ void show_stats(Context& context, const DataArguments& arguments) {
 }
 
 void export_data(Context& context, const DataArguments& arguments) {
-  std::ofstream file;
-  if (!arguments.out.empty()) file.open(arguments.out, std::ios::binary);
-  std::ostream& out = arguments.out.empty() ? std::cout : file;
-  std::uint64_t written = 0;
-  const auto read = for_each_line(arguments.folder, [&](const Json& line) {
-    if (!arguments.kind.empty() && line.value("kind", "") != arguments.kind) return;
-    out << line.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
-    ++written;
-  });
-  if (!read.ok()) return fail(context, read.error());
-  if (!out) return fail(context, Error{"cannot write", "", {arguments.out, 0, 0}});
-  if (!arguments.out.empty()) std::cout << written << " examples\n";
+  ExportOptions options;
+  options.folder = arguments.folder;
+  options.kind = arguments.kind;
+  options.out = arguments.out;
+  if (arguments.format == "parquet") options.format = ExportFormat::parquet;
+  if (!arguments.style.empty())
+    options.style = arguments.style == "compact" ? PromptStyle::compact : PromptStyle::chatml;
+  const auto written = export_store(options);
+  if (!written.ok()) return fail(context, written.error());
+  if (arguments.out.empty()) return;
+  if (context.json) return print_json({{"examples", *written}, {"file", arguments.out}});
+  std::cout << *written << " examples\n";
+}
+
+void show_leaks(Context& context, const DataArguments& arguments) {
+  LeakOptions options;
+  if (const auto suite = suite_folder(); suite.ok()) {
+    ServiceOptions service_options;
+    service_options.pool.workers = 1;
+    CompileService service(service_options);
+    auto code = held_out_code(service, *suite);
+    if (!code.ok()) return fail(context, code.error());
+    options.held_out_code = std::move(*code);
+  }
+  const auto report = check_leaks(arguments.folder, options);
+  if (!report.ok()) return fail(context, report.error());
+  context.exit_code = report->leaks_found == 0 ? exit_good : exit_not_good;
+  if (context.json)
+    return print_json({{"examples", report->examples},
+                       {"structures", report->structures},
+                       {"tasks", report->tasks},
+                       {"tasks_not_drawn", report->tasks_not_drawn},
+                       {"held_out_tasks", report->held_out_tasks},
+                       {"held_out_kernels", report->kernels_known},
+                       {"leaks_found", report->leaks_found},
+                       {"leaks", report->leaks}});
+  for (const std::string& leak : report->leaks) std::cout << leak << "\n";
+  std::cout << fmt::format(
+      "{} examples of {} structures, compared with {} held-out tasks and the code of {} held-out kernels: {} leaks\n",
+      report->examples, report->structures, report->held_out_tasks, report->kernels_known, report->leaks_found);
+  if (report->tasks_not_drawn > 0)
+    std::cout << fmt::format("{} of {} tasks are not what this version draws for their seed and index\n",
+                             report->tasks_not_drawn, report->tasks);
 }
 
 void list_families(Context& context) {
@@ -286,7 +345,11 @@ void add_data_command(CLI::App& app, Context& context) {
   add_json_flag(*make, context);
   add_stream_options(*make, *arguments);
   make->add_option("FOLDER", arguments->folder, "the store")->required();
-  make->add_option("--tasks", arguments->count, "how many tasks, from the beginning of the stream")->default_val(100);
+  auto* tasks = make->add_option("--tasks", arguments->count, "how many tasks, from the beginning of the stream");
+  tasks->default_val(100);
+  make->add_option("--preset", arguments->preset, "so many tasks: tiny, minutes on two cores; full, 10,000 examples")
+      ->check(CLI::IsMember({"tiny", "full"}))
+      ->excludes(tasks);
   make->add_option("--shard-tasks", arguments->shard_tasks, "tasks a shard")->capture_default_str();
   make->add_option("--mutants", arguments->mutants, "broken kernels a task")->capture_default_str();
   make->add_option("--workers", arguments->workers, "tasks judged at the same time; 0: one for each core");
@@ -299,11 +362,24 @@ void add_data_command(CLI::App& app, Context& context) {
   stats->callback([&context, arguments] { show_stats(context, *arguments); });
 
   arguments = new_arguments();
-  auto* export_command = data->add_subcommand("export", "All examples of a store as JSON lines, checksums checked");
+  auto* export_command = data->add_subcommand("export", "A store's examples for other programs, checksums checked");
+  add_json_flag(*export_command, context);
   export_command->add_option("FOLDER", arguments->folder, "the store")->required();
-  export_command->add_option("--kind", arguments->kind, "only generate, optimise, repair or report");
+  export_command->add_option("--kind", arguments->kind, "only these")
+      ->check(CLI::IsMember({"generate", "optimise", "repair", "report"}));
+  export_command->add_option("--format", arguments->format, "JSON lines, or a Parquet file")
+      ->check(CLI::IsMember({"jsonl", "parquet"}))
+      ->default_val("jsonl");
+  export_command->add_option("--style", arguments->style, "also the prompt and the answer, in this style")
+      ->check(CLI::IsMember({"compact", "chatml"}));
   export_command->add_option("--out", arguments->out, "a file; without it standard output");
   export_command->callback([&context, arguments] { export_data(context, *arguments); });
+
+  arguments = new_arguments();
+  auto* leaks = data->add_subcommand("check-leaks", "Whether a store for training holds anything that is held out");
+  add_json_flag(*leaks, context);
+  leaks->add_option("FOLDER", arguments->folder, "the store")->required();
+  leaks->callback([&context, arguments] { show_leaks(context, *arguments); });
 
   arguments = new_arguments();
   auto* check = data->add_subcommand("check", "Judges random examples of every level: how many are right, how fast");

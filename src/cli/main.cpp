@@ -29,9 +29,14 @@ int run(int argc, char** argv) {
       "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
       "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
       "  kernelwright prompt softmax                             what an agent is told\n"
+      "  kernelwright generate softmax                           an agent writes a kernel\n"
+      "  kernelwright optimize softmax --kernel my.cu            agents repair and improve it, turn by turn\n"
       "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
+      "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
+      "  kernelwright runs list                                  what was trained, and how it went\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
+      "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
       "  kernelwright bench train tiny-1m                        speed of training and generation here\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
@@ -57,6 +62,10 @@ int run(int argc, char** argv) {
   add_reward_command(app, context);
   add_agent_commands(app, context);
   add_data_command(app, context);
+  add_converse_commands(app, context);
+  add_evaluate_command(app, context);
+  add_runs_command(app, context);
+  add_config_command(app, context);
   add_train_command(app, context);
 
   kw::install_interrupt_handling();

@@ -112,6 +112,7 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
   options.seed = arguments.seed;
   options.optimizer.learning_rate = arguments.training.peak_learning_rate;
   options.optimizer.weight_decay = arguments.weight_decay;
+  KW_TRY(options.optimizer.kind, optimizer_kind(arguments.optimizer));
   for (const std::string& text : arguments.adapters) {
     const std::size_t sign = text.find('=');
     const auto role = agent_role_from_string(text.substr(0, sign));
@@ -282,6 +283,7 @@ Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
           {"steps", training.steps},
           {"minutes", training.minutes},
           {"batch_tokens", training.batch_tokens},
+          {"optimizer", arguments.optimizer},
           {"learning_rate", training.peak_learning_rate},
           {"weight_decay", arguments.weight_decay},
           {"rank", arguments.rank},
@@ -349,6 +351,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
   log_options.kind = "sft";
   log_options.configuration = configuration_of(arguments, plan);
   log_options.resume_after_step = after;
+  log_options.restart = after < 0;  // killed before its first checkpoint: nothing of it is left but what it logged
   KW_TRY(const auto log, RunLog::open(log_options));
   std::cerr << fmt::format("{} on {}{}\n", arguments.model, learner->device(),
                            after >= 0 ? fmt::format(", going on after step {}", after) : "");
@@ -460,6 +463,9 @@ void add_train_command(CLI::App& app, Context& context) {
       ->excludes(steps);
   sft->add_option("--batch", training.batch_tokens, "tokens of a step")->capture_default_str();
   sft->add_option("--pass", training.pass_tokens, "tokens that are in memory at once")->capture_default_str();
+  sft->add_option("--optimizer", arguments->optimizer, "muon: for the matrices of a model that is trained as a whole")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"adamw", "muon"}));
   sft->add_option("--lr", training.peak_learning_rate, "peak learning rate")->capture_default_str();
   sft->add_option("--warm-up", training.warm_up_share, "share of the steps")->capture_default_str();
   sft->add_option("--last-lr", training.last_share, "share of the peak at the end")->capture_default_str();

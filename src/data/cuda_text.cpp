@@ -35,7 +35,8 @@ class CudaText {
   Piece piece(int at) {
     Piece made = piece_of(at);
     const bool root = at + 1 == static_cast<int>(e_.nodes.size());
-    if (root || made.text.size() <= longest_part) return made;
+    const bool leaf = arity_of(e_.nodes[static_cast<std::size_t>(at)].op) == 0;
+    if (root || leaf || made.text.size() <= longest_part) return made;
     return {hoist_(made.text), 3};
   }
 

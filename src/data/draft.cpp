@@ -28,6 +28,17 @@ std::string base_name(Family family) {
   }
 }
 
+// No operator outside brackets.
+bool single_term(std::string_view text) {
+  int depth = 0;
+  for (char c : text) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c == ' ' && depth == 0) return false;
+  }
+  return true;
+}
+
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> parts;
   for (std::size_t at = 0; at <= text.size();) {
@@ -134,7 +145,23 @@ std::string Draft::value_name(const Operand& operand) {
     const std::string& wanted = style.index_form == 1 ? short_own : own;
     if (!names.used(wanted)) return names.pick({wanted});
   }
-  return names.pick({"v", "xv", "value", "a", "val", "b", "u", "w", "p", "q"});
+  return same_name("operand " + operand.name, {"v", "xv", "value", "a", "val", "b", "u", "w", "p", "q"});
+}
+
+std::string Draft::named_if_long(const std::string& value, const std::string& name, std::string& lines) {
+  if (value.size() <= 36) return value;
+  const std::string own = names.pick({name});
+  lines += fmt::format("{} {} = {};\n", local(accumulator()), own, value);
+  return own;
+}
+
+std::string Draft::same_name(const std::string& what, std::initializer_list<std::string_view> candidates) {
+  std::string& known = same_names_[what];
+  if (known.empty() || names.used(known)) {
+    known = names.pick(candidates);
+    return known;
+  }
+  return names.pick({known});
 }
 
 Draft::Element Draft::element(const ScalarExpression& expression, const IndexOf& index_of, const std::string& result) {
@@ -157,8 +184,17 @@ Draft::Element Draft::element(const ScalarExpression& expression, const IndexOf&
   return {made.lines + rest.lines, rest.value};
 }
 
-Draft::Element Draft::element_of_values(const ScalarExpression& expression, const std::vector<std::string>& values) {
-  if (style.function_form && !expression.trivial()) {
+Draft::Element Draft::element_of_values(const ScalarExpression& expression, const std::vector<std::string>& given) {
+  // One sign needs no function, but brackets around what is no single term.
+  const bool one_sign = expression.nodes.size() == 3 &&
+                        (expression.nodes.back().op == Op::add || expression.nodes.back().op == Op::subtract ||
+                         expression.nodes.back().op == Op::multiply);
+  std::vector<std::string> values = given;
+  if (one_sign && style.function_form) {
+    for (std::string& value : values)
+      if (!single_term(value)) value = "(" + value + ")";
+  }
+  if (style.function_form && !expression.trivial() && !one_sign) {
     std::vector<std::string> arguments;
     for (int i : operands_of(expression)) arguments.push_back(values[static_cast<std::size_t>(i)]);
     return {"", element_function(expression) + "(" + joined(arguments) + ")"};
@@ -287,14 +323,14 @@ std::string Draft::block_size(std::initializer_list<int> choices, int* number) {
   if (number != nullptr) *number = size;
   if (!style.block_constant) return std::to_string(size);
   const std::string name = names.pick_for_file({"BLOCK_SIZE", "kThreads", "THREADS", "kBlockSize", "block_threads"});
-  add_helper(random.uniform() < 0.4 ? fmt::format("#define {} {}\n", name, size)
-                                    : fmt::format("constexpr int {} = {};\n", name, size));
+  const bool macro = (name == "THREADS" || name == "BLOCK_SIZE") && random.uniform() < 0.8;
+  add_helper(macro ? fmt::format("#define {} {}\n", name, size) : fmt::format("constexpr int {} = {};\n", name, size));
   return name;
 }
 
 std::string Draft::launch_over(const std::string& count, const std::string& block,
                                const std::vector<std::string>& sizes, const std::string& setup) {
-  if (!style.launch_locals) return launch_grid(ceil_div(count, block), block, sizes, setup);
+  if (!style.launch_locals || style.dim3_launch) return launch_grid(ceil_div(count, block), block, sizes, setup);
   if (style.block_constant) {
     const std::string line = fmt::format("{} blocks = {};\n", local("int"), ceil_div(count, block));
     return launch_grid("blocks", block, sizes, setup + line);

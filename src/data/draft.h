@@ -2,6 +2,7 @@
 // A kernel file while it is being written: its names, its style, the helper functions it needs so far.
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,11 @@ class Draft {
   std::string input_parameters() const;
   std::string input_arguments() const;
 
-  // A name for the value of an operand.
+  // A name for the value of an operand: the same in every loop of the file, where it is free.
   std::string value_name(const Operand& operand);
+  // `value`, or where it is long the name of a local that `lines` then makes of it.
+  std::string named_if_long(const std::string& value, const std::string& name, std::string& lines);
+  std::string same_name(const std::string& what, std::initializer_list<std::string_view> candidates);
   std::string local(const std::string& type) const { return style.const_locals ? "const " + type : type; }
   std::string ceil_div(const std::string& a, const std::string& b);
   // blockIdx.x * blockDim.x + threadIdx.x in one of its forms.
@@ -80,6 +84,7 @@ class Draft {
  private:
   std::string helpers_;
   std::vector<std::pair<const ScalarExpression*, std::string>> functions_;
+  std::map<std::string, std::string> same_names_;  // by what they are given to
 };
 
 // fill() with what every template may use: $int, $kernel, $out, $acc, $zero ...

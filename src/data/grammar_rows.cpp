@@ -64,7 +64,16 @@ void draw_pre(GrammarParts& parts, const std::vector<std::string>& shape, double
   if (row_vectors && parts.chance(0.15))
     used.push_back(parts.add(parts.name({"w", "bias", "scale", "mask_weight"}), "row", {shape.back()}));
   if (parts.chance(0.15)) used.push_back(parts.add_scalar());
-  p.pre = parts.expression(used, parts.pick({1, 1, 2, 2}) + static_cast<int>(used.size()) - 1);
+  // Of zero inputs it may make a row of equal numbers. Their mean is then wrong by a rounding, and what is left after
+  // subtracting it is nothing but that, which a normalisation blows up: no honest sum would be right.
+  std::vector<double> zeros(p.operands.size() + 1, 0.0);
+  for (std::size_t i = 0; i < p.operands.size(); ++i)
+    if (p.operands[i].is_scalar()) zeros[i] = 1;
+  const int operators = parts.pick({1, 1, 2, 2}) + static_cast<int>(used.size()) - 1;
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    p.pre = parts.expression(used, operators);
+    if (p.family != Family::layer_norm || evaluate(p.pre, zeros) == 0) return;
+  }
 }
 
 }  // namespace

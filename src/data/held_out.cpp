@@ -29,16 +29,22 @@ constexpr std::array<std::string_view, 8> suite_structures{
     "softmax|divide(full0,scalar1);result2;",
 };
 
-int operators_in(const ScalarExpression& expression) {
-  return static_cast<int>(std::count_if(expression.nodes.begin(), expression.nodes.end(), [](const ScalarNode& node) {
-    return node.op != Op::operand && node.op != Op::constant;
-  }));
+// Single parts must be seen in training: only where several come together is there a combination to hold out. Every
+// operator of a structure has brackets, nothing else has.
+bool combines(Family family, std::string_view structure) {
+  const auto operators = std::count(structure.begin(), structure.end(), '(');
+  return family == Family::elementwise || family == Family::broadcast ? operators >= 2 : operators >= 1;
 }
 
-// Single parts must be seen in training: only where several come together is there a combination to hold out.
-bool combines(const Problem& problem) {
-  const int operators = operators_in(problem.pre) + operators_in(problem.post);
-  return problem.family == Family::elementwise || problem.family == Family::broadcast ? operators >= 2 : operators >= 1;
+DataSplit split_of(Family family, std::string_view structure) {
+  if (std::find(novel.begin(), novel.end(), family) != novel.end()) {
+    // The bare operation is what the suite's own held-out task asks for.
+    return combines(family, structure) ? DataSplit::novel : DataSplit::suite;
+  }
+  if (std::find(suite_structures.begin(), suite_structures.end(), structure) != suite_structures.end())
+    return DataSplit::suite;
+  if (combines(family, structure) && checksum64(structure) % composition_one_in == 0) return DataSplit::composition;
+  return DataSplit::train;
 }
 
 }  // namespace
@@ -55,15 +61,12 @@ std::span<const Family> novel_families() { return novel; }
 
 DataSplit split_of(const Problem& problem) { return split_of(problem, structure_of(problem)); }
 
-DataSplit split_of(const Problem& problem, const std::string& structure) {
-  if (std::find(novel.begin(), novel.end(), problem.family) != novel.end()) {
-    // The bare operation is what the suite's own held-out task asks for.
-    return combines(problem) ? DataSplit::novel : DataSplit::suite;
-  }
-  if (std::find(suite_structures.begin(), suite_structures.end(), structure) != suite_structures.end())
-    return DataSplit::suite;
-  if (combines(problem) && checksum64(structure) % composition_one_in == 0) return DataSplit::composition;
-  return DataSplit::train;
+DataSplit split_of(const Problem& problem, const std::string& structure) { return split_of(problem.family, structure); }
+
+std::optional<DataSplit> split_of_structure(std::string_view structure) {
+  const auto family = family_from_name(structure.substr(0, structure.find_first_of(":|")));
+  if (!family) return std::nullopt;
+  return split_of(*family, structure);
 }
 
 }  // namespace kw

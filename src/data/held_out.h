@@ -24,4 +24,7 @@ DataSplit split_of(const Problem& problem);
 // The same when the structure is known already.
 DataSplit split_of(const Problem& problem, const std::string& structure);
 
+// From a structure's text alone, as stores hold it; nothing when it names no family.
+std::optional<DataSplit> split_of_structure(std::string_view structure);
+
 }  // namespace kw

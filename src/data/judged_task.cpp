@@ -30,13 +30,16 @@ class TaskJudging {
         task_(task_json(drawn_.task)) {}
 
   Json run() {
-    for (const Level level : levels_of(drawn_.problem)) {
+    const std::vector<Level> levels = levels_of(drawn_.problem);
+    std::uint64_t judged_right = 0;
+    for (const Level level : levels) {
       JudgedKernel kernel{level, stream_.kernel_for(drawn_, level, 1), {}};
       kernel.verdict = judge_.judge(drawn_.task, kernel.text, drawn_.task.name);
       if (!kernel.verdict.correct) {
         ++dropped_[fmt::format("{} is {}", name_of(level), to_string(kernel.verdict.status))];
         continue;
       }
+      ++judged_right;
       if (options_.held_out_code.count(kernel.verdict.ptx_fingerprint) > 0) {
         ++dropped_["code of a held-out task of the suite"];
         continue;
@@ -51,7 +54,11 @@ class TaskJudging {
     add_repairs();
     Json dropped = Json::object();
     for (const auto& [reason, times] : dropped_) dropped[reason] = times;
-    return {{"index", drawn_.index}, {"examples", examples_}, {"dropped", dropped}};
+    return {{"index", drawn_.index},
+            {"written", levels.size()},
+            {"right", judged_right},
+            {"examples", examples_},
+            {"dropped", dropped}};
   }
 
  private:
@@ -166,6 +173,10 @@ nlohmann::ordered_json verdict_extract(Verdict verdict) {
   verdict.counters.clear();
   verdict.stages_ms.clear();
   verdict.feedback.clear();
+  // How long judging took is not the kernel's doing, and would make two stores of the same stream differ.
+  verdict.compile_ms = 0;
+  verdict.judge_ms = 0;
+  verdict.from_cache = false;
   if (verdict.correct) verdict.cases.clear();
   return to_json(verdict);
 }

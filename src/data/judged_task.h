@@ -17,7 +17,8 @@ struct JudgedTaskOptions {
   const std::set<std::string>& held_out_code;  // PTX fingerprints that must not come out
 };
 
-// {"index": 3, "examples": [...], "dropped": {"reason": times}}
+// {"index": 3, "written": 4, "right": 4, "examples": [...], "dropped": {"reason": times}}; written and right count the
+// writers' own kernels
 nlohmann::ordered_json judged_task_json(Judge& judge, const ExampleStream& stream, std::uint64_t index,
                                         const JudgedTaskOptions& options);
 

@@ -39,6 +39,11 @@ std::string fold_step(const Draft& draft, Fold fold, const std::string& a, const
   return a + " = " + fold_value(draft, fold, a, b) + ";\n";
 }
 
+std::string half_of(const std::string& block) {
+  const bool number = block.find_first_not_of("0123456789") == std::string::npos;
+  return number ? std::to_string(std::stoi(block) / 2) : block + " / 2";
+}
+
 std::string warp_fold(Draft& draft, Fold fold) {
   const std::string word = fold_word(fold);
   for (const std::string& form : {"warp_" + word, "warp_reduce_" + word, "warpReduce" + fold_title(fold)})
@@ -95,7 +100,7 @@ $device $acc $name($acc v) {
   $int t = threadIdx.x;
   buffer[t] = v;
   __syncthreads();
-  for (int half = $block / 2; half > 0; $step) {
+  for (int half = $half; half > 0; $step) {
     if (t < half) {
       $line
     }
@@ -108,6 +113,7 @@ $device $acc $name($acc v) {
 )",
                         {{"name", name},
                          {"block", block},
+                         {"half", half_of(block)},
                          {"step", step},
                          {"line", fold_step(draft, fold, "buffer[t]", "buffer[t + half]")}}));
   return name;
@@ -154,9 +160,10 @@ RowPlan row_plan(Draft& draft) {
     case Family::log_softmax: {
       plan.per_element = true;
       const std::string peak = max_phase();
-      const std::string shift = names.pick({"log_sum", "lse", "offset_row"});
-      exp_sum_phase(peak, peak + " + logf($f)", shift);
-      plan.result = "$v - " + shift;
+      const std::string shift = names.pick({"log_sum", "log_total", "logs"});
+      // The logarithm is not added to a large maximum first: it would be rounded away.
+      exp_sum_phase(peak, "logf($f)", shift);
+      plan.result = "$v - " + peak + " - " + shift;
       return plan;
     }
     case Family::logsumexp: {
@@ -198,7 +205,7 @@ RowPlan row_plan(Draft& draft) {
       break;
     case Reduction::norm1:
     case Reduction::norm2:
-      result = names.pick({"norm", "length_row"});
+      result = names.pick({"norm", "row_norm"});
       break;
     case Reduction::mean_square:
       result = names.pick({"mean_sq", "ms"});

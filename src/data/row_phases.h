@@ -36,6 +36,9 @@ std::string warp_fold(Draft& draft, Fold fold);
 std::string block_fold_shuffles(Draft& draft, Fold fold);
 std::string block_fold_tree(Draft& draft, Fold fold, const std::string& block);
 
+// Half a block size, which is a number or the name of one.
+std::string half_of(const std::string& block);
+
 // Lines that make the row's number of the last phase's folded one; plan.result is then how it is written, an expression
 // where nothing is done to it any more.
 std::string last_derived(Draft& draft, RowPlan& plan, const std::string& folded, const std::string& length);

@@ -64,6 +64,7 @@ class Drawing {
         scalars.push_back(use);
       } else {
         if (!use.positive && !use.computed) plain_.push_back(use.index);
+        if (use.computed) computed_.push_back(use.index);
         parts.push_back(place(leaf(use.index)));
         positive_.push_back(use.positive);
       }
@@ -152,13 +153,21 @@ class Drawing {
     if (kind < 0.30) return apply(Op::add, first, second);
     if (kind < 0.46) return apply(Op::subtract, first, second);
     if (kind < 0.76 && products_left_-- > 0) return apply(Op::multiply, first, second);
-    if (kind < 0.82 && !limits_.integers)
+    // Dividing by a long sum makes much of its rounding where it is nearly zero.
+    if (kind < 0.82 && !limits_.integers && !holds_computed(second))
       return apply(Op::divide, first, apply(Op::add, apply(Op::absolute, second), constant(pick({1, 2, 0.5}))));
     if (kind < 0.87 && !plain_.empty()) {
       const auto at = random_.integer(0, static_cast<std::int64_t>(plain_.size()) - 1);
       return apply(Op::select, place(leaf(plain_[static_cast<std::size_t>(at)])), first, second);
     }
     return apply(kind < 0.94 ? Op::maximum : Op::minimum, first, second);
+  }
+
+  bool holds_computed(int at) const {
+    if (at < 0) return false;
+    const ScalarNode& node = made_.nodes[static_cast<std::size_t>(at)];
+    if (node.op == Op::operand) return std::find(computed_.begin(), computed_.end(), node.index) != computed_.end();
+    return holds_computed(node.first) || holds_computed(node.second) || holds_computed(node.third);
   }
 
   int with_scalar(int part, int scalar) {
@@ -187,7 +196,8 @@ class Drawing {
   Random& random_;
   const DrawLimits& limits_;
   ScalarExpression made_;
-  std::vector<int> plain_;  // operands that have both signs
+  std::vector<int> plain_;     // operands that have both signs
+  std::vector<int> computed_;  // operands that are rounded already
   std::vector<bool> positive_;
   int products_left_ = 0;
 };

@@ -82,6 +82,9 @@ struct DrawLimits {
 // A random expression that uses every one of the operands at least once.
 ScalarExpression draw_expression(Random& random, const std::vector<OperandUse>& operands, const DrawLimits& limits);
 
+// What it gives for these operands, by index.
+double evaluate(const ScalarExpression& expression, const std::vector<double>& operands);
+
 // PyTorch text; `names` by operand index.
 std::string torch_text(const ScalarExpression& expression, const std::vector<std::string>& names);
 

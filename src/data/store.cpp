@@ -51,23 +51,6 @@ Result<TaskLines> read_part(const std::filesystem::path& path) {
   return found;
 }
 
-// PTX of every kernel of the suite's held-out tasks: what must not be learnt by heart.
-Result<std::set<std::string>> held_out_code(CompileService& service, const std::filesystem::path& suite) {
-  std::set<std::string> found;
-  if (suite.empty()) return found;
-  KW_TRY(const auto entries, load_suite(suite));
-  for (const SuiteEntry& entry : entries) {
-    if (!entry.task.ok() || entry.task->split != Split::holdout) continue;
-    std::vector<std::string> kernels{entry.task->naive};
-    if (auto text = read_file(suite / entry.name / "optimised.cu"); text.ok()) kernels.push_back(*text);
-    for (const std::string& kernel : kernels) {
-      const KernelBuild build = build_kernel(service, *entry.task, kernel, entry.name);
-      if (build.built()) found.insert(build.compiled.ptx_fingerprint);
-    }
-  }
-  return found;
-}
-
 class StoreMaker {
  public:
   StoreMaker(CompileService& service, const JudgeOptions& judge_options, const StoreOptions& options)
@@ -169,25 +152,38 @@ class StoreMaker {
   Result<void> finish_shard(std::uint64_t number, std::uint64_t first, std::uint64_t count, const TaskLines& done) {
     std::string text;
     std::map<std::string, std::uint64_t> kept, dropped;
+    std::uint64_t written = 0, right = 0;
     for (const auto& [index, task] : done) {
+      written += task.value("written", std::uint64_t{0});
+      right += task.value("right", std::uint64_t{0});
       for (const auto& [reason, times] : task.at("dropped").items()) dropped[reason] += times.get<std::uint64_t>();
       for (const Json& line : task.at("examples")) {
         if (!seen_.insert(key_of(line)).second) {
           ++dropped["duplicate"];
           continue;
         }
-        ++kept[line.value("kind", "")];
+        const std::string kind = line.value("kind", "");
+        ++kept[kind];
+        if (kind == "generate") ++summary_.pairs[{line.value("writer", ""), line.value("level", "")}];
         text += text_of(line) + "\n";
       }
     }
     KW_TRY_VOID(write_file_atomic(shard_path(options_.folder, number, "jsonl"), text, Durability::power_loss));
-    const Json description{{"shard", number},      {"first_task", first},        {"tasks", count},
-                           {"bytes", text.size()}, {"sha256", sha256_hex(text)}, {"kept", kept},
+    const Json description{{"shard", number},
+                           {"first_task", first},
+                           {"tasks", count},
+                           {"bytes", text.size()},
+                           {"sha256", sha256_hex(text)},
+                           {"written", written},
+                           {"right", right},
+                           {"kept", kept},
                            {"dropped", dropped}};
     KW_TRY_VOID(write_file_atomic(shard_path(options_.folder, number, "json"), text_of(description) + "\n",
                                   Durability::power_loss));
     std::error_code ignored;
     std::filesystem::remove(shard_path(options_.folder, number, "part"), ignored);
+    summary_.written += written;
+    summary_.right += right;
     for (const auto& [kind, times] : kept) summary_.kept[kind] += times;
     for (const auto& [reason, times] : dropped) summary_.dropped[reason] += times;
     return {};
@@ -204,9 +200,52 @@ class StoreMaker {
 
 }  // namespace
 
+std::optional<std::uint64_t> preset_tasks(std::string_view preset) {
+  if (preset == "tiny") return 240;
+  if (preset == "full") return 3600;
+  return std::nullopt;
+}
+
 Result<StoreSummary> make_store(CompileService& service, const JudgeOptions& judge_options,
                                 const StoreOptions& options) {
   return StoreMaker(service, judge_options, options).run();
+}
+
+Result<std::set<std::string>> held_out_code(CompileService& service, const std::filesystem::path& suite) {
+  std::set<std::string> found;
+  if (suite.empty()) return found;
+  KW_TRY(const auto entries, load_suite(suite));
+  for (const SuiteEntry& entry : entries) {
+    if (!entry.task.ok() || entry.task->split != Split::holdout) continue;
+    std::vector<std::string> kernels{entry.task->naive};
+    if (auto text = read_file(suite / entry.name / "optimised.cu"); text.ok()) kernels.push_back(*text);
+    for (const std::string& kernel : kernels) {
+      const KernelBuild build = build_kernel(service, *entry.task, kernel, entry.name);
+      if (build.built()) found.insert(build.compiled.ptx_fingerprint);
+    }
+  }
+  return found;
+}
+
+Result<StreamOptions> store_stream(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "store.json";
+  KW_TRY(const std::string text, read_file(path));
+  const Json json = Json::parse(text, nullptr, false);
+  const Error damaged{"not the description of a store", "", {path.string(), 0, 0}};
+  if (!json.is_object() || !json.contains("seed") || !json["seed"].is_number_unsigned() || !json.contains("split") ||
+      !json["split"].is_string() || !json.contains("families") || !json["families"].is_array())
+    return damaged;
+  StreamOptions options;
+  options.seed = json["seed"].get<std::uint64_t>();
+  const auto split = split_from_name(json["split"].get<std::string>());
+  if (!split || *split == DataSplit::suite) return damaged;
+  options.split = *split;
+  for (const Json& each : json["families"]) {
+    const auto family = each.is_string() ? family_from_name(each.get<std::string>()) : std::nullopt;
+    if (!family) return damaged;
+    options.families.push_back(*family);
+  }
+  return options;
 }
 
 Result<std::vector<Shard>> open_store(const std::filesystem::path& folder) {

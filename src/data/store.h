@@ -11,7 +11,10 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -35,11 +38,17 @@ struct StoreOptions {
 struct StoreSummary {
   std::uint64_t tasks = 0;
   std::uint64_t tasks_known = 0;                 // were done before
+  std::uint64_t written = 0, right = 0;          // kernels of the writers, not broken on purpose; judged correct
   std::map<std::string, std::uint64_t> kept;     // by kind
   std::map<std::string, std::uint64_t> dropped;  // by reason
+  std::map<std::pair<std::string, std::string>, std::uint64_t> pairs;  // generate examples by family and level
   double seconds = 0;
   bool interrupted = false;
 };
+
+// How many tasks a store of this name has: "tiny", minutes on two cores; "full", at least 10,000 examples of generate,
+// 8,000 of optimise and of repair, 5,000 of report. Nothing for other names.
+std::optional<std::uint64_t> preset_tasks(std::string_view preset);
 
 // An error when the folder cannot be written, or holds a store of another stream.
 Result<StoreSummary> make_store(CompileService& service, const JudgeOptions& judge_options,
@@ -51,6 +60,11 @@ struct Shard {
   nlohmann::ordered_json description;
 };
 Result<std::vector<Shard>> open_store(const std::filesystem::path& folder);
+// The stream that a store was made of.
+Result<StreamOptions> store_stream(const std::filesystem::path& folder);
+// PTX fingerprints of every kernel of the suite's held-out tasks: what must not be learnt by heart. Empty for no
+// folder.
+Result<std::set<std::string>> held_out_code(CompileService& service, const std::filesystem::path& suite);
 // One shard's lines. An error when its checksum does not fit.
 Result<std::vector<nlohmann::ordered_json>> read_shard(const Shard& shard);
 

@@ -52,6 +52,44 @@ TEST(ExampleStream, EveryFamilyAndLevelIsWrittenAndTheLauncherFits) {
   EXPECT_GE(seen.size(), 90u);
 }
 
+TEST(ExampleStream, NoLineIsLongAndEverySizeOfAKernelIsUsed) {
+  const ExampleStream stream = stream_of(DataSplit::train, 19);
+  for (std::uint64_t i = 0; i < 600; ++i) {
+    const DrawnTask drawn = stream.task_at(i);
+    for (const Level level : levels_of(drawn.problem)) {
+      for (const std::uint64_t variant : {house_style, std::uint64_t{1}}) {
+        const std::string kernel = stream.kernel_for(drawn, level, variant);
+        for (std::size_t at = 0; at < kernel.size();) {
+          const std::size_t end = std::min(kernel.find('\n', at), kernel.size());
+          ASSERT_LE(end - at, 116u) << kernel;
+          at = end + 1;
+        }
+        const std::size_t head = kernel.find("__global__"), open = kernel.find(") {", head);
+        const std::size_t stop = kernel.find("\n}\n", open);
+        for (const std::string& size : drawn.problem.dims) {
+          const bool declared = kernel.substr(head, open - head).find("int " + size) != std::string::npos;
+          const bool used = kernel.substr(open, stop - open).find(size) != std::string::npos;
+          ASSERT_TRUE(!declared || used) << size << " is not used\n" << kernel;
+        }
+      }
+    }
+  }
+}
+
+// u and w count a thread's results; a row, a column or an operand of that name would hide them.
+TEST(ExampleStream, NoLocalHidesACounterOfABlockedProduct) {
+  StreamOptions options;
+  options.seed = 28;
+  options.families = {Family::matmul, Family::attention_scores};
+  const ExampleStream stream(options);
+  for (std::uint64_t i = 0; i < 150; ++i) {
+    const DrawnTask drawn = stream.task_at(i);
+    const std::string kernel = stream.kernel_for(drawn, Level::blocked, 1 + i % 3);
+    for (const char* hiding : {"int u = first", "int w = first", "float u = ", "float w = ", "int u = sums"})
+      ASSERT_EQ(kernel.find(hiding), std::string::npos) << kernel;
+  }
+}
+
 TEST(ExampleStream, TasksAreReadBackFromTheirJson) {
   const ExampleStream stream = stream_of(DataSplit::train);
   for (std::uint64_t i = 0; i < 200; ++i) {
@@ -88,6 +126,7 @@ TEST(HeldOut, TrainingAndEvaluationAreDisjointIn100000Draws) {
   for (std::uint64_t i = 0; i < 80'000; ++i) {
     const DrawnTask drawn = train.task_at(i);
     trained.insert(checksum64(drawn.structure));
+    ASSERT_EQ(split_of_structure(drawn.structure), DataSplit::train);
     families.insert(static_cast<std::uint64_t>(drawn.problem.family));
     for (const auto* list : {&drawn.task.sizes_small, &drawn.task.sizes_train})
       for (const Sizes& sizes : *list)
@@ -100,6 +139,7 @@ TEST(HeldOut, TrainingAndEvaluationAreDisjointIn100000Draws) {
     ASSERT_EQ(trained.count(checksum64(drawn.structure)), 0u) << drawn.structure;
     ASSERT_EQ(families.count(static_cast<std::uint64_t>(drawn.problem.family)), 1u);  // its parts are seen
     ASSERT_EQ(drawn.task.split, Split::holdout);
+    ASSERT_EQ(split_of_structure(drawn.structure), DataSplit::composition);
   }
   for (std::uint64_t i = 0; i < 5'000; ++i)
     ASSERT_EQ(families.count(static_cast<std::uint64_t>(novel.task_at(i).problem.family)), 0u);
@@ -121,6 +161,30 @@ TEST(HeldOut, NovelFamiliesAndSuiteStructuresAreNamed) {
   softplus.post = operand_expression(1);
   EXPECT_EQ(structure_of(softplus), "elementwise|softplus(full0);result1;");
   EXPECT_EQ(split_of(softplus), DataSplit::suite);
+}
+
+// Rows of equal numbers have no mean that a sum in floats finds exactly; the normalisation would show nothing else.
+TEST(Grammar, LayerNormNeverAsksForRowsThatAreConstantWhereInputsAreZero) {
+  StreamOptions options;
+  options.seed = 28;
+  options.families = {Family::layer_norm};
+  const ExampleStream stream(options);
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const Problem problem = stream.task_at(i).problem;
+    std::vector<double> zeros;
+    for (const Operand& operand : problem.operands) zeros.push_back(operand.is_scalar() ? 1 : 0);
+    ASSERT_EQ(evaluate(problem.pre, zeros), 0) << problem.torch_body;
+  }
+}
+
+TEST(ScalarExpression, IsEvaluated) {
+  ScalarExpression e = operand_expression(0);
+  e.nodes.push_back({Op::constant, -1, -1, -1, 0, 3});
+  e.nodes.push_back({Op::subtract, 0, 1});
+  e.nodes.push_back({Op::gelu, 2});
+  EXPECT_NEAR(evaluate(e, {4}), 0.841345, 1e-6);
+  e.nodes.back().op = Op::softplus;
+  EXPECT_NEAR(evaluate(e, {4}), 1.313262, 1e-6);
 }
 
 TEST(Structure, IgnoresNamesConstantsAndTheOrderOfCommutativeOperands) {

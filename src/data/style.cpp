@@ -42,14 +42,15 @@ void append_wrapped(std::string& out, std::string_view line, bool aligned) {
 // A long statement, broken behind its `=` and then where an operand ends.
 void append_statement(std::string& out, std::string_view line, std::size_t indent) {
   std::size_t used = indent;
-  std::string_view breaks[] = {" = ", " ? ", " : ", ", ", " + ", " * "};
+  bool assigned = false;  // one `=` only
   while (used + line.size() > widest) {
     std::size_t cut = std::string_view::npos;
-    for (std::string_view mark : breaks) {
+    for (std::string_view mark : {" = ", " ? ", " : ", ", ", " + ", " * "}) {
+      if (assigned && mark == " = ") continue;
       const std::size_t at = line.rfind(mark, widest - used - mark.size());
       if (at == std::string_view::npos || at == 0) continue;
-      // Commas stay at the end of a line, as does `=`; other operators too.
-      cut = at + mark.size();
+      // `?` and `:` begin a line, everything else ends one.
+      cut = mark == " ? " || mark == " : " ? at + 1 : at + mark.size();
       break;
     }
     if (cut == std::string_view::npos) break;
@@ -58,7 +59,7 @@ void append_statement(std::string& out, std::string_view line, std::size_t inden
     used = indent + 4;
     out.append(used, ' ');
     line.remove_prefix(cut);
-    breaks[0] = breaks[1];  // one `=` only
+    assigned = true;
   }
   out.append(line);
 }
@@ -170,6 +171,14 @@ std::string lay_out(const std::string& text, const Style& style) {
     const bool head = line.rfind("__global__", 0) == 0 || line.rfind("extern", 0) == 0;
     if (head) {
       append_wrapped(out, line, style.align_parameters);
+    } else if (const std::size_t body = line.find(") { return ");
+               indent + line.size() > widest && begin == 0 && body != std::string_view::npos) {
+      out.append(line.substr(0, body + 3));
+      out += '\n';
+      out.append(style.four_spaces ? 4 : 2, ' ');
+      line.remove_prefix(body + 4);
+      append_statement(out, line.substr(0, line.size() - 2), style.four_spaces ? 4 : 2);
+      out += "\n}";
     } else if (indent + line.size() > widest && line.front() != '#' && comment == std::string_view::npos) {
       append_statement(out, line, indent);
     } else {

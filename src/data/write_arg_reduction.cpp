@@ -85,6 +85,7 @@ __global__ void $kernel($params) {
   }
   const std::string block = draft.block_size({256, 128});
   fields.emplace_back("block", block);
+  fields.emplace_back("half", half_of(block));
   const std::string body = fill(draft, R"(
 // One block searches one row and halves the candidates in shared memory.
 __global__ void $kernel($params) {
@@ -100,7 +101,7 @@ __global__ void $kernel($params) {
   values[t] = $best;
   places[t] = $where;
   __syncthreads();
-  for (int half = $block / 2; half > 0; half /= 2) {
+  for (int half = $half; half > 0; half /= 2) {
     if (t < half) {
       const float $rival = values[t + half];
       if ($rival $sign values[t] || ($rival == values[t] && places[t + half] < places[t])) {

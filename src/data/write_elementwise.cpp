@@ -83,7 +83,7 @@ std::string vector_lines(Draft& draft, const VectorType& vector, const std::stri
       if (is_vector[i]) own[i] += fmt::format(".{}", "xyzw"[component]);
     const std::string value = draft.element_of_values(p.pre, own).value;
     if (half) {
-      parts.push_back(value);
+      parts.push_back(draft.named_if_long(value, "r" + std::to_string(component), lines));
     } else {
       lines += fmt::format("{}.{} = {};\n", result, "xyzw"[component], value);
     }

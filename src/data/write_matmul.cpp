@@ -21,9 +21,8 @@ class ProductWriter {
     for (const char* taken : {"u", "w"}) d_.names.reserve(taken);  // loops over the results of a thread
     row_ = d_.names.pick({"row", "r", "i"});
     col_ = d_.names.pick({"col", "c", "j"});
-    kk_ = d_.names.pick({"kk", "t", "e", "p_i"});
+    kk_ = d_.names.pick({"kk", "e", "step"});
     sum_ = d_.names.pick({"sum", "acc", "total", "s"});
-    z_ = d_.names.pick({"z", "bh", "slice"});
   }
 
   std::string write() {
@@ -40,35 +39,42 @@ class ProductWriter {
   }
 
  private:
-  std::string z_line() const { return lead_.empty() ? "" : fmt::format("{} {} = blockIdx.z;\n", d_.local("int"), z_); }
+  // Of a batch every layer of blocks has one product: its pointers are moved there.
+  std::string z_line() const {
+    if (lead_.empty()) return "";
+    const auto moved = [](const std::string& name, const std::string& height, const std::string& width) {
+      return fmt::format("{} += blockIdx.z * {} * {};\n", name, height, width);
+    };
+    std::string lines = moved(d_.in[0], m_, k_) + moved(d_.in[1], k_, n_);
+    for (std::size_t i = 2; i < p_.operands.size(); ++i)
+      if (p_.operands[i].label == "full") lines += moved(d_.in[i], m_, n_);
+    return lines + moved(d_.out, m_, n_);
+  }
   std::string z_count() const {
     std::string text;
     for (const std::string& dim : lead_) text += (text.empty() ? "" : " * ") + dim;
     return text;
   }
-  std::string slice(const std::string& height, const std::string& width) const {
-    return lead_.empty() ? "" : fmt::format("{} * {} * {} + ", z_, height, width);
+  // Brackets are for factors, not for what is added.
+  static std::string addend(const std::string& text) {
+    return text.front() == '(' ? text.substr(1, text.size() - 2) : text;
   }
   std::string left(const std::string& row, const std::string& k) const {
-    const std::string place =
-        left_turned_ ? fmt::format("{} * {} + {}", k, m_, row) : fmt::format("{} * {} + {}", row, k_, k);
-    return d_.load(0, slice(m_, k_) + place);
+    const std::string place = left_turned_ ? fmt::format("{} * {} + {}", k, m_, addend(row))
+                                           : fmt::format("{} * {} + {}", row, k_, addend(k));
+    return d_.load(0, place);
   }
   std::string right(const std::string& k, const std::string& col) const {
-    const std::string place =
-        right_turned_ ? fmt::format("{} * {} + {}", col, k_, k) : fmt::format("{} * {} + {}", k, n_, col);
-    return d_.load(1, slice(k_, n_) + place);
+    const std::string place = right_turned_ ? fmt::format("{} * {} + {}", col, k_, addend(k))
+                                            : fmt::format("{} * {} + {}", k, n_, addend(col));
+    return d_.load(1, place);
   }
 
   // The epilogue and the store of `value` at (row, col).
   std::string store(const std::string& value, const std::string& row, const std::string& col) {
     Names::Scope scope(d_.names);
-    const std::string flat = fmt::format("{} * {} + {}", row, n_, col);
-    const std::string place = slice(m_, n_) + flat;
-    auto code = d_.element(
-        p_.post, [&](const Operand& o) { return o.label == "row"     ? col
-                                                : o.label == "plane" ? flat
-                                                                     : place; }, value);
+    const std::string place = fmt::format("{} * {} + {}", row, n_, col);
+    auto code = d_.element(p_.post, [&](const Operand& o) { return o.label == "row" ? col : place; }, value);
     if (p_.causal) code.value = fmt::format("{} <= {} ? {} : {}", col, row, code.value, d_.zero());
     return code.lines + fmt::format("{}[{}] = {};\n", d_.out, place, d_.to_output(code.value));
   }
@@ -141,8 +147,9 @@ __global__ void $kernel($params) {
     std::string tile = std::to_string(size);
     if (d_.style.block_constant || d_.random.uniform() < 0.5) {
       tile = d_.names.pick_for_file({"TILE", "kTile", "TILE_SIZE", "BLOCK"});
-      d_.add_helper(d_.random.uniform() < 0.5 ? fmt::format("#define {} {}\n", tile, size)
-                                              : fmt::format("constexpr int {} = {};\n", tile, size));
+      const bool macro = tile != "kTile" && d_.random.uniform() < 0.45;
+      d_.add_helper(macro ? fmt::format("#define {} {}\n", tile, size)
+                          : fmt::format("constexpr int {} = {};\n", tile, size));
     }
     const std::string a = d_.names.pick({"As", "tile_a", "left_tile", "sa"});
     const std::string b = d_.names.pick({"Bs", "tile_b", "right_tile", "sb"});
@@ -348,7 +355,7 @@ __global__ void $kernel($params) {
   Draft& d_;
   const Problem& p_;
   std::vector<std::string> lead_;
-  std::string m_, n_, k_, row_, col_, kk_, sum_, z_;
+  std::string m_, n_, k_, row_, col_, kk_, sum_;
   bool left_turned_ = false, right_turned_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Transposes, permutes, gathers, scatters.
+// Transposes, gathers, scatters.
 
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@ std::string write_transpose(Draft& draft) {
   const auto& shape = p.operands.front().shape;
   const bool batched = shape.size() == 3;
   const std::string rows = shape[shape.size() - 2], cols = shape.back();
-  const std::string row = draft.names.pick({"row", "r", "yy"}), col = draft.names.pick({"col", "c", "xx"});
+  const std::string row = draft.names.pick({"row", "r"}), col = draft.names.pick({"col", "c"});
   const std::string base = batched ? draft.names.pick({"base", "offset", "plane"}) : "";
   const std::string add = batched ? base + " + " : "";
   const std::vector<std::string> sizes = size_order(p);
@@ -160,90 +160,6 @@ __global__ void $kernel($params) {
   return draft.finish(body, draft.launch_grid(grid, fmt::format("dim3(32, {})", height), sizes));
 }
 
-std::string write_permute(Draft& draft) {
-  const Problem& p = draft.problem;
-  const auto& shape = p.operands.front().shape;
-  const std::size_t rank = shape.size();
-  const std::vector<std::string> sizes = size_order(p);
-  std::vector<std::string> at;  // index along each axis of the input
-  const std::string prefix = pick_one(draft.random, {"i", "k", "at", "pos"});
-  for (std::size_t i = 0; i < rank; ++i) at.push_back(prefix + std::to_string(i));
-  const auto flat = [](const std::vector<std::string>& names, const std::vector<std::string>& dims) {
-    std::string text = names[0];
-    for (std::size_t i = 1; i < names.size(); ++i)
-      text = (i == 1 ? text : "(" + text + ")") + " * " + dims[i] + " + " + names[i];
-    return text;
-  };
-  const std::string source = flat(at, shape);
-  std::vector<std::string> out_names;
-  for (int axis : p.permutation) out_names.push_back(at[static_cast<std::size_t>(axis)]);
-  const std::string i = draft.names.pick({"i", "idx", "tid", "index"});
-  const std::string in_at = draft.names.pick({"from", "src_index", "in_at"});
-  const std::string block = draft.block_size({128, 256, 256});
-  const auto lines = [&](const std::string& place) {
-    return fmt::format("{} {} = {};\n", draft.local("int"), in_at, source) +
-           whole_element(draft, [&](const Operand&) { return in_at; }, [&](const Operand&) { return place; }, place);
-  };
-  if (draft.level == Level::naive) {
-    // The output's index taken apart, innermost axis first.
-    const std::string rest = draft.names.pick({"rest", "rem", "left"});
-    std::string split = fmt::format("int {} = {};\n", rest, i);
-    for (std::size_t k = rank; k-- > 0;) {
-      const std::string& name = out_names[k];
-      const std::string& dim = p.output_shape[k];
-      if (k == 0) {
-        split += fmt::format("{} {} = {};\n", draft.local("int"), name, rest);
-      } else {
-        split += fmt::format("{} {} = {} % {};\n{} /= {};\n", draft.local("int"), name, rest, dim, rest, dim);
-      }
-    }
-    const std::string body = fill(draft, R"(
-// One thread for each element of the output, which finds its place in the input.
-__global__ void $kernel($params) {
-  $int $i = $index;
-  if ($i >= $total) return;
-  $split
-  $lines
-}
-)",
-                                  {{"params", draft.parameters(sizes)},
-                                   {"i", i},
-                                   {"index", draft.thread_index()},
-                                   {"total", product(shape)},
-                                   {"split", split},
-                                   {"lines", lines(i)}});
-    return draft.finish(body, draft.launch_over(product(shape), block, sizes));
-  }
-  // A block for each line of the output's last axis: one division a block instead of several an element.
-  std::string split = fmt::format("int line = blockIdx.x;\n");
-  for (std::size_t k = rank - 1; k-- > 0;) {
-    if (k == 0) {
-      split += fmt::format("{} {} = line;\n", draft.local("int"), out_names[k]);
-    } else {
-      split += fmt::format("{} {} = line % {};\nline /= {};\n", draft.local("int"), out_names[k], p.output_shape[k],
-                           p.output_shape[k]);
-    }
-  }
-  const std::string last = out_names.back(), width = p.output_shape.back();
-  const std::string place = fmt::format("blockIdx.x * {} + {}", width, last);
-  const std::string body = fill(draft, R"(
-// One block for each line of the output, its threads side by side.
-__global__ void $kernel($params) {
-  $split
-  for (int $last = threadIdx.x; $last < $width; $last += blockDim.x) {
-    $lines
-  }
-}
-)",
-                                {{"params", draft.parameters(sizes)},
-                                 {"split", split},
-                                 {"last", last},
-                                 {"width", width},
-                                 {"lines", lines(place)}});
-  std::vector<std::string> outer(p.output_shape.begin(), p.output_shape.end() - 1);
-  return draft.finish(body, draft.launch_grid(product(outer), draft.random.uniform() < 0.5 ? "64" : "128", sizes));
-}
-
 std::string write_gather(Draft& draft) {
   const Problem& p = draft.problem;
   const bool along = p.family == Family::take_along, scatter = p.family == Family::scatter_add;
@@ -254,8 +170,8 @@ std::string write_gather(Draft& draft) {
   const std::string row = draft.names.pick({"row", "r", "line"}), col = draft.names.pick({"col", "c", "j"});
   const std::string from = draft.names.pick({"source", "target_row", "k", "which"});
   const std::string height = along ? rows : picks, width = along ? picks : cols;
-  const std::string block =
-      draft.level == Level::naive ? draft.block_size({128, 256}) : draft.block_size({64, 128, 128});
+  const bool flat = draft.level == Level::naive || draft.level == Level::unrolled;
+  const std::string block = flat ? draft.block_size({256, 128}) : draft.block_size({128, 128, 64});
   const std::string place = fmt::format("{} * {} + {}", row, width, col);
   const auto lines = [&] {
     if (scatter) {
@@ -296,6 +212,31 @@ __global__ void $kernel($params) {
 )",
                 fields);
     launcher = draft.launch_over(height + " * " + width, block, sizes);
+  } else if (draft.level == Level::unrolled) {
+    const std::string u = draft.names.pick({"u", "k", "step"});
+    fields.emplace_back("lines", lines());
+    fields.emplace_back("u", u);
+    fields.emplace_back("inc", draft.increment(u));
+    fields.emplace_back("first", draft.names.pick({"first", "base", "start"}));
+    body = fill(draft, R"(
+// Four elements a thread, one block width apart: their indices and then their values are fetched together.
+__global__ void $kernel($params) {
+  $int $first = blockIdx.x * blockDim.x * 4 + threadIdx.x;
+#pragma unroll
+  for (int $u = 0; $u < 4; $inc) {
+    $int $i = $first + $u * blockDim.x;
+    if ($i < $total) {
+      $int $row = $i / $width;
+      $int $col = $i % $width;
+      $from
+      $lines
+    }
+  }
+}
+)",
+                fields);
+    const std::string setup = fmt::format("{} per_block = {} * 4;\n", draft.local("int"), block);
+    launcher = draft.launch_grid(draft.ceil_div(height + " * " + width, "per_block"), block, sizes, setup);
   } else if (draft.level == Level::coalesced) {
     fields.emplace_back("lines", lines());
     body = fill(draft, R"(

@@ -14,7 +14,7 @@ std::string fold_lines(Draft& draft, const RowPhase& phase, const std::string& i
   Names::Scope scope(draft.names);
   Draft::Element code = draft.element(draft.problem.pre, [&](const Operand&) { return index; });
   if (!phase.term.empty() && code.value.find_first_of("[( ") != std::string::npos) {
-    const std::string name = draft.names.pick({"v", "value", "e", "xv", "val"});
+    const std::string name = draft.same_name("value", {"v", "value", "e", "xv", "val"});
     code.lines += fmt::format("{} {} = {};\n", draft.local(draft.accumulator()), name, code.value);
     code.value = name;
   }
@@ -212,7 +212,7 @@ std::string write_full_reduction(Draft& draft) {
           if (wide[at]) own[at] += fmt::format(".{}", "xyzw"[c]);
         std::string value = draft.element_of_values(p.pre, own).value;
         if (!phase.term.empty() && !p.pre.trivial()) {
-          const std::string name = draft.names.pick({"e0", "e1", "e2", "e3"});
+          const std::string name = draft.names.pick({"e" + std::to_string(c), "x" + std::to_string(c)});
           body += fmt::format("{} {} = {};\n", draft.local(acc), name, value);
           value = name;
         }

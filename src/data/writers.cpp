@@ -28,7 +28,8 @@ std::vector<Level> levels_of(const Problem& problem) {
     case Family::transpose:
       return {naive, shared, unrolled};
     case Family::permute:
-      return {naive, coalesced};
+      if (problem.permutation.back() + 1 == static_cast<int>(problem.permutation.size())) return {naive, vectorised};
+      return {naive, shared};
     case Family::cumsum:
     case Family::cummax:
     case Family::exclusive_cumsum:
@@ -36,6 +37,7 @@ std::vector<Level> levels_of(const Problem& problem) {
     case Family::gather_rows:
       return {naive, coalesced, vectorised};
     case Family::take_along:
+      return {naive, coalesced, unrolled};
     case Family::scatter_add:
       return {naive, coalesced};
     case Family::max_pool1d:
@@ -45,13 +47,14 @@ std::vector<Level> levels_of(const Problem& problem) {
       return {naive, coalesced, shared};
     case Family::max_pool2d:
     case Family::avg_pool2d:
-      return {naive, coalesced};
+      if (problem.stride >= problem.window) return {naive, coalesced};
+      return {naive, coalesced, blocked};
     case Family::conv1d:
       return {naive, shared, blocked};
     case Family::conv2d:
       return {naive, shared, blocked};
     case Family::depthwise_conv2d:
-      return {naive, coalesced, shared};
+      return {naive, coalesced, blocked};
     case Family::matmul:
     case Family::matmul_nt:
       if (problem.dtype == Dtype::float16) return {naive, shared, blocked, tensor};

@@ -102,6 +102,22 @@ TEST(EpisodeEngine, GoesOnFromTheBestOrTheLast) {
   EXPECT_EQ(last.best, KernelTurn(0));
 }
 
+TEST(EpisodeEngine, RepairsTheKernelThatGotFurthest) {
+  // What it makes of a kernel that compiles does not even compile: it is given the first one again.
+  const auto script = [](const ScriptedQuestion& question) {
+    std::string kernel = RowSum().broken;
+    if (question.prompt.find("<|gen|>") == std::string::npos) kernel.insert(kernel.find("float sum"), "flaot x; ");
+    return kernel;
+  };
+  EngineOptions options = engine_options();
+  options.episode.turns = 3;
+  const Episode best = Scripted(script).run_one(row_sum_request(), options);
+  EXPECT_EQ(chosen_sample(best.turns[1]).verdict->status, VerdictStatus::compile_error);
+  EXPECT_EQ(best.turns[2].given_turn, 0);
+  options.episode.from = ContinueFrom::last;
+  EXPECT_EQ(Scripted(script).run_one(row_sum_request(), options).turns[2].given_turn, 1);
+}
+
 TEST(EpisodeEngine, TheBestOfSeveralSamplesGoesOn) {
   const std::vector<std::string> answers{"words", RowSum().broken, RowSum().fast, RowSum().naive};
   const auto script = [&](const ScriptedQuestion& question) {

@@ -88,7 +88,7 @@ TEST(KilledConversationsSlow, GoOnAndEndAsIfUndisturbed) {
   int killed = 0;
   for (;; ++killed) {
     ASSERT_LT(killed, 200);
-    const auto outcome = run_child({child_arguments(folder.path(), random.integer(20, 4000)), "", "", {}});
+    const auto outcome = run_child({child_arguments(folder.path(), random.integer(20, 2500)), "", "", {}});
     ASSERT_TRUE(outcome.ok());
     const std::int64_t now = stored_turns(folder.path());
     EXPECT_GE(now, turns) << "what was stored is lost";
@@ -97,7 +97,7 @@ TEST(KilledConversationsSlow, GoOnAndEndAsIfUndisturbed) {
     ASSERT_EQ(outcome->end, ChildEnd::signalled) << outcome->error_output;
     ASSERT_EQ(outcome->signal_number, SIGKILL) << outcome->error_output;
   }
-  EXPECT_GE(killed, 5);
+  EXPECT_GE(killed, 3);
   EXPECT_EQ(*read_file(folder.path() / "out.json"), expected);
 }
 

@@ -28,7 +28,13 @@ void update(Episode& episode, int turn, const Verdict& verdict, ContinueFrom fro
   if (!says_something(verdict)) return;
   const KernelRank rank = rank_of(verdict);
   if (rank.right && (!episode.best || rank > rank_of(verdict_of(episode, *episode.best)))) episode.best = turn;
-  episode.current = from == ContinueFrom::best && episode.best ? episode.best : KernelTurn(turn);
+  if (from == ContinueFrom::last || !episode.current) {
+    episode.current = turn;
+  } else if (episode.best) {
+    episode.current = episode.best;
+  } else if (rank >= rank_of(verdict_of(episode, *episode.current))) {
+    episode.current = turn;  // nearer to being right, or as near and newer
+  }
 }
 
 void add_shape(Sha256& hash, const RewardShape& shape) {

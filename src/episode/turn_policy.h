@@ -11,7 +11,7 @@
 namespace kw {
 
 // What the Optimizer is given while there is a choice. A kernel that is wrong is repaired either way: by `last` always,
-// by `best` as long as none is right.
+// by `best` as long as none is right, and then the one that got furthest; of equals the newest.
 enum class ContinueFrom : std::uint8_t { best, last };
 
 struct EpisodeOptions {

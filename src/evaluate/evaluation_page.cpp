@@ -24,8 +24,8 @@ ReportCell rate_cell(const RateEstimate& rate) {
 }
 
 std::vector<std::string> headings_of(QuestionKind kind, bool pytorch) {
-  std::vector<std::string> headings{
-      "", "tasks", "compiled", kind == QuestionKind::repair ? "repaired" : "correct", "pass@k"};
+  std::vector<std::string> headings{"", "tasks", "compiled", kind == QuestionKind::repair ? "repaired" : "correct",
+                                    "pass@k"};
   if (kind == QuestionKind::improve) headings.push_back("made faster");
   for (const double p : fast_thresholds) headings.push_back(fmt::format("fast_{}", p));
   headings.insert(headings.end(), {"median", "mean speedup"});
@@ -121,7 +121,8 @@ ReportTurn turn_of(const std::string& agent, const std::string& said, const std:
   turn.limiter = verdict->limiter;
   if (verdict->speedup_naive) turn.speed = fmt::format("{:.2f} x naive", *verdict->speedup_naive);
   if (verdict->time_us)
-    turn.speed += fmt::format("{}{:.1f} us {}", turn.speed.empty() ? "" : ", ", *verdict->time_us, verdict->time_source);
+    turn.speed +=
+        fmt::format("{}{:.1f} us {}", turn.speed.empty() ? "" : ", ", *verdict->time_us, verdict->time_source);
   for (const VerdictFinding& finding : verdict->findings)
     turn.findings.push_back(fmt::format("{}[{}] {}{}", finding.line > 0 ? fmt::format("line {}: ", finding.line) : "",
                                         finding.kind, finding.message,
@@ -167,8 +168,7 @@ void add_evaluations(HtmlReport& report, const std::vector<EvaluationStage>& sta
       ReportTable table;
       table.title = fmt::format("{} by {}: {}", title_of(kind), by == RowsBy::tier ? "tier" : "family", last.name);
       table.headings = headings_of(kind, has_pytorch(rows));
-      for (const EvaluationRow& row : rows)
-        table.rows.push_back(cells_of(row, kind, has_pytorch(rows), row.label, ""));
+      for (const EvaluationRow& row : rows) table.rows.push_back(cells_of(row, kind, has_pytorch(rows), row.label, ""));
       report.tables.push_back(std::move(table));
     }
   for (const QuestionKind kind : {generate, improve, repair}) {
@@ -200,16 +200,14 @@ void add_comparisons(HtmlReport& report, const std::string& name_a, const std::s
         return plain(figure.ratio ? fmt::format("{:.2f} x", number) : fmt::format("{:.1f} %", 100 * number));
       };
       const Interval& range = figure.difference;
-      ReportCell difference =
-          figure.ratio ? plain(fmt::format("{:.3f} x", figure.b / figure.a),
-                               fmt::format("{:.3f} to {:.3f}", range.low, range.high))
-                       : plain(fmt::format("{:+.1f}", 100 * (figure.b - figure.a)),
-                               fmt::format("{:+.1f} to {:+.1f}", 100 * range.low, 100 * range.high));
-      if (figure.p_value < 0.05)
-        difference.tone = figure.b > figure.a ? ReportCell::Tone::good : ReportCell::Tone::bad;
-      table.rows.push_back({plain(figure.name, fmt::format("{} tasks", figure.tasks)), value(figure.a),
-                            value(figure.b), difference, plain(fmt::format("{:.2g}", figure.p_value)),
-                            plain(figure.test)});
+      ReportCell difference = figure.ratio
+                                  ? plain(fmt::format("{:.3f} x", figure.b / figure.a),
+                                          fmt::format("{:.3f} to {:.3f}", range.low, range.high))
+                                  : plain(fmt::format("{:+.1f}", 100 * (figure.b - figure.a)),
+                                          fmt::format("{:+.1f} to {:+.1f}", 100 * range.low, 100 * range.high));
+      if (figure.p_value < 0.05) difference.tone = figure.b > figure.a ? ReportCell::Tone::good : ReportCell::Tone::bad;
+      table.rows.push_back({plain(figure.name, fmt::format("{} tasks", figure.tasks)), value(figure.a), value(figure.b),
+                            difference, plain(fmt::format("{:.2g}", figure.p_value)), plain(figure.test)});
     }
     report.tables.push_back(std::move(table));
   }
@@ -223,18 +221,6 @@ ReportConversation report_conversation(const ExamQuestion& question, const ExamA
   conversation.turns.push_back(turn_of(std::string(to_string(question.role)), answer.answer.said, answer.answer.kernel,
                                        to_string(answer.answer.outcome), answer.answer.message,
                                        answer.verdict ? &*answer.verdict : nullptr));
-  return conversation;
-}
-
-ReportConversation report_conversation(const Episode& episode) {
-  ReportConversation conversation = about(*episode.request.task);
-  if (!episode.request.kernel.empty())
-    conversation.turns.push_back(turn_of("given", "", episode.request.kernel, "", "", episode.given_verdict.get()));
-  for (const Turn& turn : episode.turns) {
-    const TurnSample& sample = chosen_sample(turn);
-    conversation.turns.push_back(turn_of(std::string(to_string(turn.role)), sample.said, sample.kernel,
-                                         to_string(sample.outcome), sample.message, sample.verdict.get()));
-  }
   return conversation;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Evaluations as parts of a report: tables, speedups and conversations of report/html_report.h.
 
+#include "episode/conversation_page.h"
 #include "episode/episode.h"
 #include "evaluate/paired_comparison.h"
 #include "report/html_report.h"
@@ -19,7 +20,6 @@ void add_comparisons(HtmlReport& report, const std::string& name_a, const std::s
                      const std::vector<PairedComparison>& comparisons);
 
 ReportConversation report_conversation(const ExamQuestion& question, const ExamAnswer& answer);
-ReportConversation report_conversation(const Episode& episode);
 
 // Which to show, by index: conversations that repaired something, those that gained most, and some that failed.
 std::vector<std::size_t> gallery_of(const std::vector<Episode>& episodes, std::size_t most);

@@ -192,11 +192,12 @@ TEST(TesterScore, CountsAndCalibrates) {
   EXPECT_NEAR(score.right_or_not.value, 0.6, 1e-12);
   EXPECT_NEAR(score.most_frequent, 0.6, 1e-12);
   EXPECT_EQ(score.confusion.at(correct).at(wrong), 1);
-  EXPECT_NEAR(score.brier, (0.01 + 0.09 + 0.36 + 0.25) / 4, 1e-12);
-  EXPECT_NEAR(score.calibration_error, (0.1 + 0.3 + 0.6 + 0.5) / 4, 1e-12);
+  EXPECT_NEAR(*score.brier, (0.01 + 0.09 + 0.36 + 0.25) / 4, 1e-12);
+  EXPECT_NEAR(*score.calibration_error, (0.1 + 0.3 + 0.6 + 0.5) / 4, 1e-12);
   EXPECT_NE(tester_text(score).find("unreadable"), std::string::npos);
   EXPECT_EQ(to_json(score)["confusion"]["fault"]["race"], 1);
   EXPECT_EQ(tester_score({}).predictions, 0);
+  EXPECT_FALSE(tester_score({}).brier);
   (void)tester_text(tester_score({}));
 }
 
@@ -209,7 +210,7 @@ TEST(TesterScore, AnHonestTesterHasNoCalibrationError) {
     const bool right = random.uniform() < probability;
     predictions.push_back({VerdictStatus::correct, right ? VerdictStatus::correct : VerdictStatus::wrong, probability});
   }
-  EXPECT_LT(tester_score(predictions).calibration_error, 0.02);
+  EXPECT_LT(*tester_score(predictions).calibration_error, 0.02);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "base/interrupt.h"
+#include "evaluate/conversation_exam.h"
+#include "evaluate/evaluation_page.h"
 #include "evaluate/exam_judges.h"
 #include "evaluate/scripted_decoder.h"
 #include "judge/judge_test_support.h"
@@ -272,6 +274,50 @@ TEST(Exam, AnInterruptLeavesTheRolloutIdle) {
   EXPECT_LT(result->answers.size(), 40u);
   EXPECT_TRUE(rollout.idle());
   EXPECT_EQ(rollout.used_pages(), 0);
+}
+
+// The Generator says nonsense, the Optimizer puts it right, and says the same again when it is asked again.
+TEST(ConversationExam, TheBestTurnCounts) {
+  const auto questions = drawn_questions(DataSplit::composition, 5, 1);
+  const std::int32_t optimizer = dialect().tokenizer().find("<|opt|>").value();
+  ScriptedDecoder decoder([&](const std::vector<std::int32_t>& prompt, const DecoderRow&) {
+    return ids_of(prompt.front() == optimizer ? questions[0].task.naive
+                                              : "__global__ void k() { int x = undeclared; }\n"
+                                                "extern \"C\" void launch(int n) {}\n");
+  });
+  Rollout rollout(decoder, &dialect().tokenizer());
+  ExamOptions options;
+  options.samples = 2;
+  options.temperature = 1;
+  options.max_tokens = 3000;
+  std::size_t last = 0;
+  options.progress = [&](std::size_t done, std::size_t all) {
+    EXPECT_EQ(all, 6u);
+    last = done;
+  };
+  const auto exam = hold_conversations(rollout, dialect(), test_judge(), questions, no_adapter, 3, options);
+  ASSERT_TRUE(exam.ok()) << to_string(exam.error());
+  EXPECT_FALSE(exam->interrupted);
+  EXPECT_EQ(last, 6u);
+  ASSERT_EQ(exam->answers.size(), 6u);
+  ModelEvaluation evaluation;
+  evaluation.answers = exam->answers;
+  const auto rows = evaluation_rows(evaluation, QuestionKind::generate, RowsBy::group);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].attempts, 2);
+  EXPECT_EQ(rows[0].correct.value, 1);
+  EXPECT_FALSE(exam->answers[0].correct);
+  EXPECT_TRUE(exam->answers[1].correct);
+  EXPECT_EQ(exam->answers[5].sample, 1);
+  EXPECT_EQ(exam->answers[5].turn, 2);
+  // As a page: the kernel that was put right is shown as a change.
+  EXPECT_EQ(gallery_of(exam->episodes, 5).size(), 2u);
+  HtmlReport report;
+  report.conversations.push_back(report_conversation(exam->episodes[0]));
+  add_evaluations(report, {{"after", &evaluation}});
+  const std::string page = html_report(report);
+  EXPECT_NE(page.find("class=\"added\""), std::string::npos);
+  EXPECT_NE(page.find("100.0 %"), std::string::npos);
 }
 
 TEST(ExamJudges, TwinsAreJudgedOnce) {

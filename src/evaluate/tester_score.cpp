@@ -41,12 +41,13 @@ void add_calibration(const std::vector<Prediction>& predictions, TesterScore& sc
   }
   if (readable == 0) return;
   score.brier = squares / static_cast<double>(readable);
+  score.calibration_error = 0;
   for (std::size_t i = 0; i < bin_count; ++i) {
     const auto count = static_cast<double>(sums[i].count);
     if (sums[i].count == 0) continue;
     const CalibrationBin bin{static_cast<double>(i) / bin_count, static_cast<double>(i + 1) / bin_count, sums[i].count,
                              sums[i].probability / count, sums[i].right / count};
-    score.calibration_error += std::abs(bin.mean_probability - bin.accuracy) * count / static_cast<double>(readable);
+    *score.calibration_error += std::abs(bin.mean_probability - bin.accuracy) * count / static_cast<double>(readable);
     score.bins.push_back(bin);
   }
 }
@@ -90,11 +91,14 @@ std::vector<Prediction> predictions_of(const std::vector<ExamQuestion>& question
 }
 
 std::string tester_text(const TesterScore& score) {
+  const std::string calibration = score.brier ? fmt::format("Brier score {:.3f}, expected calibration error {:.3f}, ",
+                                                            *score.brier, *score.calibration_error)
+                                              : "";
   std::string text = fmt::format(
       "{} kernels read: status right {}, right or not {}; always saying the most frequent: {:.1f} %\n"
-      "Brier score {:.3f}, expected calibration error {:.3f}, {} answers without a status\n\n",
+      "{}{} answers without a status\n\n",
       score.predictions, rate_text(score.accuracy), rate_text(score.right_or_not), 100 * score.most_frequent,
-      score.brier, score.calibration_error, score.unreadable);
+      calibration, score.unreadable);
   std::set<std::optional<VerdictStatus>> said;
   for (const auto& [truth, row] : score.confusion)
     for (const auto& [predicted, count] : row) said.insert(predicted);
@@ -139,8 +143,8 @@ Json to_json(const TesterScore& score) {
           {"right_or_not", rate(score.right_or_not)},
           {"most_frequent", score.most_frequent},
           {"confusion", confusion},
-          {"brier", score.brier},
-          {"calibration_error", score.calibration_error},
+          {"brier", score.brier ? Json(*score.brier) : Json(nullptr)},
+          {"calibration_error", score.calibration_error ? Json(*score.calibration_error) : Json(nullptr)},
           {"bins", bins}};
 }
 

@@ -35,8 +35,9 @@ struct TesterScore {
   // Of the probability of the predicted status. Brier's score: mean squared distance from 1 when it is right and 0 when
   // not. Expected calibration error: mean distance between probability and accuracy over ten bins of equal width,
   // weighted by predictions (Guo et al., 2017).
-  double brier = 0;
-  double calibration_error = 0;
+  // None where no answer could be read.
+  std::optional<double> brier;
+  std::optional<double> calibration_error;
   std::vector<CalibrationBin> bins;  // those that are not empty
 };
 

@@ -75,18 +75,6 @@ std::vector<TrainablePart::Range> matrices_of(const ParameterLayout& layout) {
   return ranges;
 }
 
-std::vector<MuonMatrix> linear_weights(const ModelDescription& description, const ParameterLayout& layout) {
-  std::vector<MuonMatrix> matrices;
-  for (const LayerLayout& layer : layout.layers) {
-    for (int p = 0; p < projection_count; ++p) {
-      const ProjectionShape shape = projection_shape(description, static_cast<Projection>(p));
-      matrices.push_back({layer.weight[p], shape.out, shape.in});
-    }
-  }
-  std::ranges::sort(matrices, {}, &MuonMatrix::offset);
-  return matrices;
-}
-
 CpuTrainer::CpuTrainer(ThreadTeam& team, BaseWeights base, std::vector<Adapter> adapters,
                        const TrainingOptions& training, const OptimizerOptions& optimizer, std::uint64_t seed)
     : team_(team),

@@ -79,6 +79,18 @@ TrainablePart::Array array_of(std::string name, std::vector<T>& values, bool is_
 
 }  // namespace
 
+std::vector<MuonMatrix> linear_weights(const ModelDescription& description, const ParameterLayout& layout) {
+  std::vector<MuonMatrix> matrices;
+  for (const LayerLayout& layer : layout.layers) {
+    for (int p = 0; p < projection_count; ++p) {
+      const ProjectionShape shape = projection_shape(description, static_cast<Projection>(p));
+      matrices.push_back({layer.weight[p], shape.out, shape.in});
+    }
+  }
+  std::ranges::sort(matrices, {}, &MuonMatrix::offset);
+  return matrices;
+}
+
 TrainablePart::TrainablePart(std::string name, std::span<float> values, std::vector<Range> decayed, bool eight_bit,
                              std::vector<MuonMatrix> matrices)
     : name_(std::move(name)), values_(values), matrices_(std::move(matrices)), gradient_(values.size()) {

@@ -10,6 +10,7 @@
 #include "arithmetic/muon.h"
 #include "arithmetic/optimizer.h"
 #include "arithmetic/thread_team.h"
+#include "model/parameters.h"
 
 namespace kw {
 
@@ -17,6 +18,9 @@ namespace kw {
 // (weights/nf4.h). Of the second moment the root is stored, and never as zero unless it is zero: dividing by a moment
 // that was rounded away would throw a weight out of the model. (8-bit optimizers: arXiv 2110.02861)
 inline constexpr std::int64_t moment_block = 256;
+
+// Weights of the linear layers, ascending: what Muon moves of a base.
+std::vector<MuonMatrix> linear_weights(const ModelDescription& description, const ParameterLayout& layout);
 
 class TrainablePart {
  public:

@@ -199,7 +199,7 @@ class LoadedTrainer final : public Trainer {
   }
 
   Result<void> save_state(const std::string& folder) override {
-    HostParts host(device_->parts());
+    HostParts host = host_parts();
     KW_TRY_VOID(guarded("reading the trainer's state", [&] {
       host.each_array(
           [&](std::size_t part, PartArray array, std::span<float> values) { device_->read_part(part, array, values); });
@@ -207,7 +207,7 @@ class LoadedTrainer final : public Trainer {
     return save_trainer_state(folder, {device_->version(), to_huggingface_config(description_)}, host.pointers());
   }
   Result<void> restore_state(const std::string& folder) override {
-    HostParts host(device_->parts());
+    HostParts host = host_parts();
     KW_TRY(const TrainerState state,
            restore_trainer_state(folder, to_huggingface_config(description_), host.pointers()));
     KW_TRY_VOID(guarded("writing the trainer's state", [&] {
@@ -231,12 +231,12 @@ class LoadedTrainer final : public Trainer {
   // The parts as the CPU's trainer has them, so that both write the same files.
   class HostParts {
    public:
-    explicit HostParts(const std::vector<DevicePart>& parts) {
+    HostParts(const std::vector<DevicePart>& parts, const std::vector<MuonMatrix>& of_base) {
       values_.reserve(parts.size());
       for (const DevicePart& part : parts) {
         auto& values = values_.emplace_back(static_cast<std::size_t>(part.size));
-        parts_.push_back(
-            std::make_unique<TrainablePart>(part.name, values, std::vector<TrainablePart::Range>{}, false));
+        parts_.push_back(std::make_unique<TrainablePart>(part.name, values, std::vector<TrainablePart::Range>{}, false,
+                                                         part.name == "base" ? of_base : std::vector<MuonMatrix>{}));
         parts_.back()->used = part.used;
         parts_.back()->steps = part.steps;
       }
@@ -261,6 +261,11 @@ class LoadedTrainer final : public Trainer {
     std::vector<std::vector<float>> values_;
     std::vector<std::unique_ptr<TrainablePart>> parts_;
   };
+
+  HostParts host_parts() {
+    const bool muon = optimizer_.kind == OptimizerKind::muon;
+    return {device_->parts(), muon ? linear_weights(description_, layout_) : std::vector<MuonMatrix>{}};
+  }
 
   BatchLimits limits() const {
     const std::int64_t usable = training_.usable_vocabulary > 0 ? training_.usable_vocabulary : description_.vocabulary;
@@ -288,6 +293,7 @@ SampledToken sample_on_host(const float* logits, std::int64_t usable, const Samp
 Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
                                                   const TrainingOptions& training, const OptimizerOptions& optimizer,
                                                   const GpuOptions& options, std::uint64_t seed) {
+  KW_TRY_VOID(check_optimizer(optimizer));
   if (optimizer.eight_bit) return Error{"8-bit moments are not there on the GPU", "leave them in 32 bits", {}};
   KW_TRY_VOID(check_shape(parameters.description, training.usable_vocabulary, options.on_cpu));
   KW_TRY_VOID(check_adapters(parameters.description, adapters));

@@ -144,13 +144,67 @@ TEST(ModelGpuTrainer, OnCpuTensorsInBf16IsNearTheCpuTrainer) {
   compare_with_cpu(options, bf16_scores, bf16_gradients, {64, 64, 64, 64});
 }
 
-void continue_bit_for_bit(const GpuOptions& options) {
+// Several steps: momentum, decay and AdamW beside it are in them.
+void muon_like_cpu(const GpuOptions& device, double bound) {
+  const ModelDescription model = small_description(true);
+  const float size = device.precision == GpuPrecision::bf16 ? 1 : 4;
+  const Parameters parameters = random_parameters(model, size);
+  const auto adapters = random_adapters(model, size);
+  const PackedBatch batch = random_batch(model, true, {17, 1, 40, 9});
+  OptimizerOptions muon;
+  muon.kind = OptimizerKind::muon;
+  muon.weight_decay = 0.1;
+  auto wanted = make_cpu_trainer(team(), parameters, adapters, {}, muon, 9).value();
+  auto found = make_gpu_trainer(parameters, adapters, {}, muon, device, 9).value();
+  std::vector<std::vector<float>> moved;
+  for (Trainer* trainer : {wanted.get(), found.get()}) {
+    Random random(5);
+    for (int step = 0; step < 3; ++step) {
+      const auto scores = trainer->forward(batch).value();
+      ScoreGradients gradients;
+      for (std::size_t i = 0; i < scores.log_prob.size(); ++i) {
+        gradients.log_prob.push_back(static_cast<float>(random.normal() * 0.1));
+      }
+      ASSERT_TRUE(trainer->backward(gradients).ok());
+      ASSERT_TRUE(trainer->step(1e-3).ok());
+    }
+    Parameters after(model);
+    ASSERT_TRUE(trainer->read_parameters(after).ok());
+    auto& move = moved.emplace_back();
+    for (const auto& place : after.layout.places) {
+      if (!place.tensor.name.ends_with("_proj.weight")) continue;
+      for (const float& value : after.at(place.offset, element_count(place.tensor.shape).value())) {
+        move.push_back(value - parameters.values[static_cast<std::size_t>(&value - after.values.data())]);
+      }
+    }
+  }
+  EXPECT_LT(distance(moved[1], moved[0]), bound);
+  // Each continues from the other's state, and from none of AdamW's.
+  const TemporaryFolder folder;
+  ASSERT_TRUE(found->save_state(folder.path()).ok());
+  ASSERT_TRUE(wanted->restore_state(folder.path()).ok());
+  EXPECT_FALSE(make_gpu_trainer(parameters, adapters, {}, {}, device, 9).value()->restore_state(folder.path()).ok());
+}
+
+TEST(ModelGpuTrainer, MuonOnCpuTensorsEqualsTheCpuTrainer) { muon_like_cpu(on_cpu(), 5e-4); }
+
+// On CPU tensors it is 0.06: small singular values are made large, and the rounding in them too.
+constexpr double muon_in_bf16 = 0.15;
+
+TEST(ModelGpuTrainer, MuonOnCpuTensorsInBf16IsNearTheCpuTrainer) {
+  GpuOptions options = on_cpu();
+  options.precision = GpuPrecision::bf16;
+  muon_like_cpu(options, muon_in_bf16);
+}
+
+void continue_bit_for_bit(const GpuOptions& options, OptimizerKind kind = OptimizerKind::adamw) {
   const ModelDescription model = small_description(true);
   const Parameters parameters = random_parameters(model);
   const auto adapters = random_adapters(model);
   const PackedBatch batch = random_batch(model, true);
   OptimizerOptions optimizer;
   optimizer.weight_decay = 0.1;
+  optimizer.kind = kind;
   TrainingOptions training;
   training.value_head = true;
   const auto make = [&] { return make_gpu_trainer(parameters, adapters, training, optimizer, options).value(); };
@@ -178,7 +232,10 @@ void continue_bit_for_bit(const GpuOptions& options) {
   EXPECT_EQ(first->score(batch)->log_prob, second->score(batch)->log_prob);
 }
 
-TEST(ModelGpuTrainer, RestoredItContinuesBitForBit) { continue_bit_for_bit(on_cpu()); }
+TEST(ModelGpuTrainer, RestoredItContinuesBitForBit) {
+  continue_bit_for_bit(on_cpu());
+  continue_bit_for_bit(on_cpu(), OptimizerKind::muon);
+}
 
 TEST(ModelGpuTrainer, RefusesWhatItCannotDo) {
   const Parameters parameters = random_parameters(small_description(false));
@@ -380,9 +437,18 @@ TEST(ModelOnGpu, TrainerInBf16IsNearTheCpu) {
   compare_with_cpu({}, bf16_scores, bf16_gradients, {64, 64, 64, 64});
 }
 
+TEST(ModelOnGpu, MuonIsTheCpus) {
+  SKIP_WITHOUT_GPU();
+  GpuOptions options;
+  options.precision = GpuPrecision::float32;
+  muon_like_cpu(options, 1e-2);
+  muon_like_cpu({}, muon_in_bf16);
+}
+
 TEST(ModelOnGpu, RestoredItContinuesBitForBit) {
   SKIP_WITHOUT_GPU();
   continue_bit_for_bit({});
+  continue_bit_for_bit({}, OptimizerKind::muon);
 }
 
 TEST(ModelOnGpu, DecoderInFloat32EqualsTheCpu) {

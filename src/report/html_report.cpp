@@ -174,6 +174,7 @@ class Page {
       out_ += fmt::format("<p class=\"quote\">{}</p>", safe(cut_text(turn.said, most_said_bytes)));
     if (!turn.kernel.empty()) {
       const std::string kernel = cut_text(turn.kernel, most_kernel_bytes);
+      if (!turn.given.empty()) before = cut_text(turn.given, most_kernel_bytes);
       if (before.empty())
         whole(kernel);
       else
@@ -181,6 +182,7 @@ class Page {
       before = kernel;
     }
     if (!turn.summary.empty()) out_ += fmt::format("<p>{}</p>", line(turn.summary));
+    facts(turn.facts);
     if (!turn.findings.empty()) {
       out_ += "<ul class=\"small\">";
       for (std::size_t i = 0; i < std::min(turn.findings.size(), most_findings); ++i)
@@ -241,6 +243,13 @@ class Page {
     }
     gap();
     out_ += "</div>";
+  }
+
+  void facts(const ReportFacts& facts) {
+    if (facts.empty()) return;
+    out_ += "<dl class=\"small\">";
+    for (const auto& [name, value] : facts) out_ += fmt::format("<dt>{}</dt><dd>{}</dd>", line(name), line(value));
+    out_ += "</dl>\n";
   }
 
   void circumstances() {

@@ -33,6 +33,8 @@ struct ReportTable {
   std::vector<std::vector<ReportCell>> rows;  // the first cell is the row's name
 };
 
+using ReportFacts = std::vector<std::pair<std::string, std::string>>;
+
 struct ReportTurn {
   std::string agent;   // "generator"
   std::string said;    // beside the kernel; may be empty
@@ -43,6 +45,8 @@ struct ReportTurn {
   std::string speed;    // "2.1 x naive, 14.2 us"
   std::string limiter;  // "dram bandwidth"
   std::vector<std::string> findings;
+  std::string given = {};  // the kernel that it was made from; empty: the one before
+  ReportFacts facts = {};  // of the verdict, as a small table
 };
 
 struct ReportConversation {
@@ -51,8 +55,6 @@ struct ReportConversation {
   std::string code;     // its PyTorch text
   std::vector<ReportTurn> turns;
 };
-
-using ReportFacts = std::vector<std::pair<std::string, std::string>>;
 
 struct HtmlReport {
   std::string title;

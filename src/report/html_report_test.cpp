@@ -129,10 +129,10 @@ TEST(SvgChart, TicksAreRoundAndNumbersShort) {
   EXPECT_EQ(round_ticks(0, 400, 5), (std::vector<double>{0, 100, 200, 300, 400}));
   EXPECT_TRUE(round_ticks(1, 1, 4).empty());
   EXPECT_TRUE(round_ticks(0, INFINITY, 4).empty());
-  EXPECT_EQ(short_number(0.05), "0.05");
-  EXPECT_EQ(short_number(12345), "12.3k");
-  EXPECT_EQ(short_number(3.2e7), "32M");
-  EXPECT_EQ(short_number(-0.00003), "-3e-05");
+  EXPECT_EQ(axis_number(0.05), "0.05");
+  EXPECT_EQ(axis_number(12345), "12.3k");
+  EXPECT_EQ(axis_number(3.2e7), "32M");
+  EXPECT_EQ(axis_number(-0.00003), "-3e-05");
 }
 
 TEST(SvgChart, DrawsWhateverNumbersCome) {

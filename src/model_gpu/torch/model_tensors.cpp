@@ -90,6 +90,23 @@ ModelTensors DeviceLayout::views(const Tensor& flat) const {
   return tensors;
 }
 
+std::vector<Tensor> DeviceLayout::linear_weights(const Tensor& flat) const {
+  using enum Projection;
+  std::vector<Tensor> weights;
+  for (const LayerTensors& layer : views(flat).layers) {
+    const std::int64_t query = out_of(description_, q), key = out_of(description_, k),
+                       inner = description_.intermediate;
+    weights.push_back(layer.qkv.narrow(0, 0, query));
+    weights.push_back(layer.qkv.narrow(0, query, key));
+    weights.push_back(layer.qkv.narrow(0, query + key, key));
+    weights.push_back(layer.o);
+    weights.push_back(layer.gate_up.narrow(0, 0, inner));
+    weights.push_back(layer.gate_up.narrow(0, inner, inner));
+    weights.push_back(layer.down);
+  }
+  return weights;
+}
+
 void DeviceLayout::upload(std::span<const float> from, Tensor& flat) const {
   flat.zero_();
   for (const Piece& piece : pieces_) {

@@ -33,9 +33,13 @@ class DeviceLayout {
 
   std::int64_t size() const { return size_; }          // elements, padding included
   std::int64_t matrices() const { return matrices_; }  // elements before this are of matrices
+  // Of these, elements from here on are of linear layers, those before of embeddings.
+  std::int64_t linear_layers() const { return layers_.empty() ? matrices_ : layers_.front().qkv; }
 
   // Views of a flat buffer of any type.
   ModelTensors views(const at::Tensor& flat) const;
+  // Weights of the linear layers one by one: q, k, v, o, gate, up, down of each.
+  std::vector<at::Tensor> linear_weights(const at::Tensor& flat) const;
   // Host floats in the program's layout, from and to a flat buffer.
   void upload(std::span<const float> from, at::Tensor& flat) const;
   void download(const at::Tensor& flat, std::span<float> into) const;

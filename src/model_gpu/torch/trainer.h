@@ -89,6 +89,8 @@ class GpuTrainer final : public DeviceTrainer {
   std::int64_t chunk_rows() const;
   at::ScalarType logits_type() const;
   at::Tensor to_device(const std::vector<std::int32_t>& values) const;
+  // Muon over the base's linear layers; clears their gradient.
+  void move_linear_layers(const OptimizerOptions& options, double learning_rate, double gradient_scale);
   at::Tensor& array_of(std::size_t part, PartArray array);
   void add_part(std::string name, std::int64_t size, std::int64_t device_size, std::int64_t decayed);
 

@@ -44,7 +44,9 @@ void GpuTrainer::move(const OptimizerOptions& options, double learning_rate, dou
       numbers.decay = decay;
       operations_.adamw(numbers, values, gradient, first, second, copy);
     };
-    over(0, part.decayed, options.weight_decay);
+    const bool is_muon = options.kind == OptimizerKind::muon && i == 0 && has_base_;
+    over(0, is_muon ? layout_.linear_layers() : part.decayed, options.weight_decay);
+    if (is_muon) move_linear_layers(options, learning_rate, gradient_scale);
     over(part.decayed, size, 0);
     parts_[i].used = false;
   }

@@ -1,0 +1,10 @@
+#pragma once
+// The subcommands of `kernelwright bench` that have a file of their own.
+
+#include "cli/command.h"
+
+namespace kw::cli {
+
+void add_bench_episodes_command(CLI::App& bench, Context& context);
+
+}  // namespace kw::cli

@@ -1,0 +1,140 @@
+#include "lesson/lesson.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "compile/service.h"
+#include "data/store.h"
+
+namespace kw {
+namespace {
+
+Dialect compact_dialect() {
+  const auto texts = vocabulary_texts({}, 400);
+  auto tokenizer = train_compact_tokenizer(std::vector<std::string_view>(texts.begin(), texts.end()), 1024);
+  EXPECT_TRUE(tokenizer.ok());
+  return *Dialect::make(std::move(*tokenizer));
+}
+
+std::string answer_of(const Lesson& lesson, const Dialect& dialect) {
+  return *dialect.tokenizer().decode(std::span(lesson.tokens).subspan(static_cast<std::size_t>(lesson.answer)),
+                                     /*skip_special=*/true);
+}
+
+std::string prompt_of(const Lesson& lesson, const Dialect& dialect) {
+  return *dialect.tokenizer().decode(std::span(lesson.tokens).first(static_cast<std::size_t>(lesson.answer)));
+}
+
+TEST(Lesson, IsAFunctionOfSeedAndIndex) {
+  const Dialect dialect = compact_dialect();
+  const LessonStream one = *LessonStream::make(dialect, nullptr, {}), same = *LessonStream::make(dialect, nullptr, {});
+  LessonPlan other_plan;
+  other_plan.seed = 2;
+  const LessonStream other = *LessonStream::make(dialect, nullptr, other_plan);
+  Scribe scribe(dialect), another(dialect);
+  int differ = 0;
+  for (const std::uint64_t index : {7u, 3u, 3u, 100'000u}) {
+    const auto a = *one.at(index, scribe), b = *same.at(index, another), c = *other.at(index, scribe);
+    ASSERT_TRUE(a && b && c);
+    EXPECT_EQ(a->tokens, b->tokens);
+    differ += a->tokens != c->tokens;
+  }
+  EXPECT_EQ(differ, 4);
+}
+
+// What the model is taught to say is what the answer's reader takes, and it ends with the token that stops sampling.
+TEST(Lesson, AnswersAreReadAsTheKernelThatWasTaught) {
+  const Dialect dialect = compact_dialect();
+  const LessonStream lessons = *LessonStream::make(dialect, nullptr, {});
+  Scribe scribe(dialect);
+  for (std::uint64_t index = 0; index < 300; ++index) {
+    const auto lesson = *lessons.at(index, scribe);
+    ASSERT_TRUE(lesson);
+    EXPECT_EQ(lesson->tokens.back(), dialect.stop_tokens().front());
+    const std::string text = answer_of(*lesson, dialect);
+    const Answer answer = dialect.read_answer(text, true);
+    EXPECT_EQ(answer.outcome, AnswerOutcome::kernel) << answer.message << "\n" << text;
+    const auto example = lessons.example_at(index);
+    ASSERT_TRUE(example);
+    EXPECT_EQ(text + "\n", example->kernel);
+    EXPECT_TRUE(prompt_of(*lesson, dialect).starts_with("<|gen|>" + compact_signature(example->drawn.task)));
+  }
+}
+
+// No structure and no size that is held out is ever taught.
+TEST(Lesson, NothingHeldOutIsTaught) {
+  const Dialect dialect = compact_dialect();
+  const LessonStream lessons = *LessonStream::make(dialect, nullptr, {});
+  for (std::uint64_t index = 0; index < 20'000; ++index) {
+    const auto example = lessons.example_at(index);
+    ASSERT_TRUE(example);
+    ASSERT_EQ(split_of(example->drawn.problem), DataSplit::train) << example->drawn.structure;
+    ASSERT_EQ(example->drawn.task.split, Split::train);
+  }
+}
+
+TEST(Lesson, RefusesPlansThatCannotBeFollowed) {
+  const Dialect dialect = compact_dialect();
+  LessonPlan needs_verdicts;
+  needs_verdicts.share[1] = 1;
+  EXPECT_FALSE(LessonStream::make(dialect, nullptr, needs_verdicts).ok());
+  LessonPlan empty;
+  empty.share[0] = 0;
+  EXPECT_FALSE(LessonStream::make(dialect, nullptr, empty).ok());
+}
+
+// A store that the real judge fills: its verdicts are what the Optimizer is shown.
+TEST(LessonSlow, OptimiserAndTesterLearnFromTheJudgesOwnVerdicts) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lesson_store";
+  std::filesystem::remove_all(folder);
+  CompileService service{{}};
+  JudgeOptions judge;
+  judge.profile = *load_profile("h200");
+  StoreOptions options;
+  options.folder = folder;
+  options.tasks = 6;
+  options.shard_tasks = 3;
+  options.stream.families = {Family::softmax, Family::reduce_last};
+  options.show_progress = false;
+  ASSERT_TRUE(make_store(service, judge, options).ok());
+  const auto book = JudgedBook::load(folder, 1);
+  ASSERT_TRUE(book.ok()) << to_string(book.error());
+  ASSERT_FALSE(book->improvable().empty());
+  ASSERT_FALSE(book->broken().empty());
+
+  const Dialect dialect = compact_dialect();
+  LessonPlan plan;
+  for (double& share : plan.share) share = 1;
+  plan.families = options.stream.families;
+  const LessonStream lessons = *LessonStream::make(dialect, std::make_shared<const JudgedBook>(*book), plan);
+  Scribe scribe(dialect);
+  std::set<LessonKind> kinds;
+  for (std::uint64_t index = 0; index < 60; ++index) {
+    const auto lesson = *lessons.at(index, scribe);
+    ASSERT_TRUE(lesson);
+    kinds.insert(lesson->kind);
+    const std::string prompt = prompt_of(*lesson, dialect), answer = answer_of(*lesson, dialect);
+    switch (lesson->kind) {
+      case LessonKind::generate:
+        EXPECT_EQ(prompt.find("<|verdict|>"), std::string::npos);
+        break;
+      case LessonKind::optimise:
+        EXPECT_NE(prompt.find("<|verdict|>correct"), std::string::npos) << prompt;
+        EXPECT_EQ(dialect.read_answer(answer, true).outcome, AnswerOutcome::kernel);
+        break;
+      case LessonKind::repair:
+        EXPECT_EQ(prompt.find("<|verdict|>correct"), std::string::npos) << prompt;
+        EXPECT_EQ(answer.find("//"), std::string::npos) << answer;
+        break;
+      case LessonKind::report:
+        EXPECT_TRUE(parse_prediction(answer).ok()) << answer;
+        break;
+    }
+  }
+  EXPECT_EQ(kinds.size(), 4u);
+}
+
+}  // namespace
+}  // namespace kw
