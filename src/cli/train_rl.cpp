@@ -402,6 +402,8 @@ void add_train_rl_command(CLI::App& train, Context& context) {
   auto arguments = std::make_shared<RlArguments>();
   ReinforceOptions& options = arguments->rl;
   options.episode.turns = 2;
+  options.learning_rate = 5e-5;       // for models of millions of weights, and adapters
+  options.update.pass_tokens = 8192;  // activations of a pass: fewer take less memory
   rl->add_option("OUT", arguments->out, "the run's folder: checkpoints, metrics, and `agents` at the end")->required();
   rl->add_option("--model", arguments->model, "tiny, smollm2, a folder of agents, or a model")->capture_default_str();
   rl->add_option("--method", arguments->method, "full: all weights; lora: adapters; auto: lora where agents have some")
