@@ -41,6 +41,7 @@ void add_runs_command(CLI::App& app, Context& context);
 void add_config_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
 void add_train_gather_command(CLI::App& train, Context& context);
+void add_train_rl_command(CLI::App& train, Context& context);
 
 // `--json`, for a command that prints a result.
 void add_json_flag(CLI::App& command, Context& context);

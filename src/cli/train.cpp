@@ -448,6 +448,7 @@ void add_train_command(CLI::App& app, Context& context) {
   auto* train = app.add_subcommand("train", "Teaches a model to write kernels");
   train->require_subcommand(1);
   add_train_gather_command(*train, context);
+  add_train_rl_command(*train, context);
   auto* sft = train->add_subcommand("sft",
                                     "Supervised training on generated tasks and judged kernels; goes on where it "
                                     "was stopped");

@@ -71,7 +71,7 @@ const std::string& Curriculum::draw() {
   return draw_from(chosen->second, place);
 }
 
-Result<void> Curriculum::record(const std::string& task, const AnswerOutcome& outcome) {
+Result<void> Curriculum::record(const std::string& task, const TaskOutcome& outcome) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return Error{"the curriculum has no task '" + task + "'", "", {}};
   TaskHistory& history = found->second;
@@ -92,7 +92,7 @@ TierProgress Curriculum::progress(int tier) const {
   if (found == tiers_.end()) return made;
   made.answers = found->second.answers;
   double compiled = 0, correct = 0, logs = 0, timed = 0;
-  for (const AnswerOutcome& outcome : found->second.recent) {
+  for (const TaskOutcome& outcome : found->second.recent) {
     compiled += outcome.compiled;
     correct += outcome.correct;
     if (outcome.correct && outcome.speedup > 0) logs += std::log(outcome.speedup), ++timed;
@@ -123,7 +123,7 @@ std::string Curriculum::state() const {
   for (const auto& [name, history] : tasks_) json["tasks"][name] = {history.right, history.tried};
   for (const auto& [number, tier] : tiers_) {
     Json recent = Json::array();
-    for (const AnswerOutcome& outcome : tier.recent)
+    for (const TaskOutcome& outcome : tier.recent)
       recent.push_back({outcome.compiled ? 1 : 0, outcome.correct ? 1 : 0, outcome.speedup});
     json["tiers"][std::to_string(number)] = {{"answers", tier.answers}, {"recent", recent}};
   }

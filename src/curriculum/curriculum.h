@@ -39,7 +39,7 @@ struct CurriculumTask {
   int tier = 0;
 };
 
-struct AnswerOutcome {
+struct TaskOutcome {
   bool compiled = false;
   bool correct = false;
   double speedup = 0;  // against naive; 0: not known
@@ -61,7 +61,7 @@ class Curriculum {
   bool mastered() const;  // the last tier's gate is passed
   const std::string& draw();
   // Unknown names are refused: they would count nowhere.
-  Result<void> record(const std::string& task, const AnswerOutcome& outcome);
+  Result<void> record(const std::string& task, const TaskOutcome& outcome);
   TierProgress progress(int tier) const;
   double weight(const std::string& task) const;  // among its tier
 
@@ -76,7 +76,7 @@ class Curriculum {
   };
   struct TierHistory {
     std::vector<std::string> tasks;
-    std::deque<AnswerOutcome> recent;
+    std::deque<TaskOutcome> recent;
     std::int64_t answers = 0;
   };
   Curriculum(CurriculumRules rules, std::uint64_t seed) : rules_(std::move(rules)), seed_(seed) {}

@@ -15,7 +15,7 @@ Curriculum make(CurriculumRules rules = four_tiers(), std::uint64_t seed = 1) {
   return Curriculum::make(tasks(), std::move(rules), seed).value();
 }
 
-const AnswerOutcome right{true, true, 2.0}, wrong{true, false, 0}, broken{false, false, 0};
+const TaskOutcome right{true, true, 2.0}, wrong{true, false, 0}, broken{false, false, 0};
 
 TEST(Curriculum, GatesNeedBothRatesAndEnoughAnswers) {
   Curriculum curriculum = make();

@@ -1,0 +1,37 @@
+#pragma once
+// The exam before, during and after reinforcement learning: held-out tasks, greedy conversations. Their first turn is
+// the Generator's answer word for word, so one exam says both what a single answer and what a conversation is worth.
+
+#include <filesystem>
+
+#include "evaluate/conversation_exam.h"
+#include "learner/learner.h"
+#include "reinforce/reinforce.h"
+
+namespace kw::cli {
+
+struct RlExamOptions {
+  std::size_t questions = 64;
+  std::uint64_t seed = 7001;
+  int turns = 2;
+  std::int64_t answer_tokens = 1024;
+  int judge_workers = 0;
+  std::string model;             // for the records
+  std::filesystem::path folder;  // of the papers: one record for each answer, as `evaluate` keeps them
+};
+
+class RlExaminer {
+ public:
+  RlExaminer(RlExamOptions options, Learner& learner, Judge& judge);
+  Result<HeldOutScore> examine(std::int64_t step);
+
+ private:
+  Result<void> keep(const ConversationExam& exam, std::int64_t step) const;
+
+  RlExamOptions options_;
+  Learner& learner_;
+  Judge& judge_;
+  std::vector<ExamQuestion> questions_;
+};
+
+}  // namespace kw::cli
