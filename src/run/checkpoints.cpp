@@ -210,7 +210,7 @@ Result<void> Checkpoints::remove_others(const Checkpoint& saved) const {
   if (count < options_.keep_last) return {};
   const std::int64_t oldest_kept = whole[static_cast<std::size_t>(count - options_.keep_last)].step;
   for (const auto& [step, path] : steps) {
-    const bool is_whole = std::ranges::any_of(whole, [&](const Checkpoint& one) { return one.folder == path; });
+    const bool is_whole = std::ranges::count(whole, path, &Checkpoint::folder) > 0;
     if (step < oldest_kept && !is_whole) remove_checkpoint(path);
   }
   return {};
