@@ -45,6 +45,21 @@ TEST(CommandLine, HelpAndBadUsage) {
   }
 }
 
+TEST(CommandLine, TrainingThatCannotBeIsRefusedBeforeItBegins) {
+  const std::string out = testing::TempDir() + "refused_training";
+  for (const std::vector<std::string>& bad : {std::vector<std::string>{"--model", "tiny-1m"},
+                                              {"--steps", "1", "--model", "no_such"},
+                                              {"--steps", "1", "--lessons", "no_such=1"},
+                                              {"--steps", "1", "--model", "tiny", "--method", "qlora"},
+                                              {"--steps", "1", "--model", "tiny", "--lessons", "optimise=1"}}) {
+    std::vector<std::string> arguments{"train", "sft", out};
+    arguments.insert(arguments.end(), bad.begin(), bad.end());
+    const auto refused = run(arguments);
+    EXPECT_EQ(refused.exit_code, 2) << bad.back() << refused.error_output;
+    EXPECT_FALSE(std::filesystem::exists(out + "/agents"));
+  }
+}
+
 TEST(CommandLine, DataIsShownAndBadStreamsAreRefused) {
   const auto shown = run({"data", "show", "--family", "softmax", "--level", "warp", "--count", "2", "--json"});
   ASSERT_EQ(shown.exit_code, 0) << shown.error_output;

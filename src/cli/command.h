@@ -50,6 +50,8 @@ void add_json_flag(CLI::App& command, Context& context);
 void fail(Context& context, const Error& error, ExitCode code = exit_usage);
 
 void print_json(const Json& json);
+// What `train sft` and `train rl` end with; {"interrupted": ...} decides the exit code.
+void show_training_result(Context& context, const Json& result);
 Json to_json(const Error& error);
 Json to_json(const Sizes& sizes);
 

@@ -193,7 +193,7 @@ ReportFacts facts_of_settings(const EvaluationSettings& settings) {
   return {{"model", settings.model},
           {"weights", settings.weights},
           {"generated on", settings.device},
-          {"judged by", settings.judge},
+          {"judge", settings.judge},
           {"attempts a task", std::to_string(settings.samples)},
           {"turns", std::to_string(settings.turns)},
           {"temperature", fmt::format("{}", settings.temperature)},
@@ -205,7 +205,7 @@ Result<void> write_page(const std::string& path, const Evaluating& evaluating) {
   HtmlReport report;
   const EvaluationSettings& settings = evaluating.evaluation.settings;
   report.title = settings.model + " on tasks that it never saw";
-  report.subtitle = fmt::format("{} answers, judged by {}", evaluating.evaluation.answers.size(), settings.judge);
+  report.subtitle = fmt::format("{} answers; kernels are {}", evaluating.evaluation.answers.size(), settings.judge);
   add_evaluations(report, {{settings.model, &evaluating.evaluation}});
   report.conversations = evaluating.gallery;
   report.machine = facts_of_settings(settings);

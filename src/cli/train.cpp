@@ -21,6 +21,7 @@
 #include "learner/learner.h"
 #include "model/model_name.h"
 #include "model/presets.h"
+#include "model_gpu/model_gpu.h"
 #include "supervised/conversation_lessons.h"
 #include "supervised/supervised.h"
 #include "tokenizer/tokenizer_json.h"
@@ -126,6 +127,16 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
   return options;
 }
 
+// Only the CPU's trainer works on the blocks of a file; elsewhere, or on a base that has none, it would be lora by
+// another name.
+Result<void> check_quantised(const ModelFiles& files, const SftArguments& arguments) {
+  if (!files.blocks("model.layers.0.self_attn.o_proj.weight"))
+    return Error{"qlora needs a base that is stored in blocks (GGUF); this one is not", "--method lora", {}};
+  if (arguments.device != "cpu" && model_gpu_name().ok())
+    return Error{"the GPU's trainer keeps the base in bf16", "--method lora, or --device cpu", {}};
+  return {};
+}
+
 Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, const LessonPlan& plan,
                                               std::string& base) {
   KW_TRY(LearnerOptions options, learner_options(arguments, plan));
@@ -137,6 +148,7 @@ Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, con
   }
   KW_TRY(const AgentSet agents, find_agents(arguments.model));
   KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  if (arguments.method == "qlora") KW_TRY_VOID(check_quantised(files, arguments));
   base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
   if (!options.train_base) options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
   return Learner::from_files(files, options);
@@ -328,6 +340,8 @@ Result<Json> show_lessons(const SftArguments& arguments, const LessonStream& les
 }
 
 Result<Json> train_sft(const SftArguments& arguments) {
+  if (arguments.show == 0 && (arguments.training.steps > 0) == (arguments.training.minutes > 0))
+    return Error{"how long is it to train?", "--steps or --minutes", {}};
   LessonPlan plan = arguments.plan;
   plan.seed = arguments.seed;
   KW_TRY_VOID(set_shares(arguments.lessons, plan));
@@ -444,6 +458,20 @@ Result<Json> train_sft(const SftArguments& arguments) {
 
 }  // namespace
 
+void show_training_result(Context& context, const Json& result) {
+  if (context.json) {
+    print_json(result);
+  } else {
+    Table table({"", ""}, {Align::left, Align::right});
+    for (const auto& [name, value] : result.items())
+      table.add({name, value.is_number_float() ? fmt::format("{:.4g}", value.get<double>())
+                       : value.is_string()     ? value.get<std::string>()
+                                               : value.dump()});
+    std::cout << table.text();
+  }
+  if (result.at("interrupted").get<bool>()) context.exit_code = exit_interrupted;
+}
+
 void add_train_command(CLI::App& app, Context& context) {
   auto* train = app.add_subcommand("train", "Teaches a model to write kernels");
   train->require_subcommand(1);
@@ -461,9 +489,9 @@ void add_train_command(CLI::App& app, Context& context) {
                   "a preset to start from nothing (tiny-1m, tiny-3m, tiny-6m, small-30m ...), a fetched name, a GGUF "
                   "file or a Hugging Face folder")
       ->capture_default_str();
-  sft->add_option(
-         "--method", arguments->method,
-         "full: all weights; lora: an adapter for each role; qlora: the same on a base that is stored in 4 bits")
+  sft->add_option("--method", arguments->method,
+                  "full: all weights; lora: an adapter for each role; qlora: the same on the CPU, the base stays in "
+                  "the 4-bit blocks of its GGUF file")
       ->capture_default_str()
       ->check(CLI::IsMember({"full", "lora", "qlora"}));
   sft->add_option("--adapter", arguments->adapters, "ROLE=FOLDER: an adapter to start from");
@@ -524,17 +552,7 @@ void add_train_command(CLI::App& app, Context& context) {
     install_interrupt_handling();
     const auto result = train_sft(*arguments);
     if (!result.ok()) return fail(context, result.error());
-    if (context.json) {
-      print_json(*result);
-    } else {
-      Table table({"", ""}, {Align::left, Align::right});
-      for (const auto& [name, value] : result->items())
-        table.add({name, value.is_number_float() ? fmt::format("{:.4g}", value.get<double>())
-                         : value.is_string()     ? value.get<std::string>()
-                                                 : value.dump()});
-      std::cout << table.text();
-    }
-    if (result->at("interrupted").get<bool>()) context.exit_code = exit_interrupted;
+    show_training_result(context, *result);
   });
 }
 

@@ -431,17 +431,7 @@ void add_train_rl_command(CLI::App& train, Context& context) {
     install_interrupt_handling();
     const auto result = train_rl(*arguments);
     if (!result.ok()) return fail(context, result.error());
-    if (context.json) {
-      print_json(*result);
-    } else {
-      Table table({"", ""}, {Align::left, Align::right});
-      for (const auto& [name, value] : result->items())
-        table.add({name, value.is_number_float() ? fmt::format("{:.4g}", value.get<double>())
-                         : value.is_string()     ? value.get<std::string>()
-                                                 : value.dump()});
-      std::cout << table.text();
-    }
-    if (result->at("interrupted").get<bool>()) context.exit_code = exit_interrupted;
+    show_training_result(context, *result);
   });
 }
 

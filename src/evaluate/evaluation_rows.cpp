@@ -204,7 +204,7 @@ std::vector<EvaluationRow> evaluation_rows(const ModelEvaluation& evaluation, Qu
 std::string evaluation_text(const ModelEvaluation& evaluation) {
   const EvaluationSettings& settings = evaluation.settings;
   std::string text = fmt::format(
-      "{} on {}, judged by {}; {} a task{}, {}, seed {}\n", settings.model, settings.device, settings.judge,
+      "{} on {}, kernels {}; {} a task{}, {}, seed {}\n", settings.model, settings.device, settings.judge,
       settings.samples == 1 ? "one attempt" : fmt::format("{} attempts", settings.samples),
       settings.turns == 1 ? "" : fmt::format(" of {} turns", settings.turns),
       settings.temperature == 0 ? "greedy" : fmt::format("temperature {}", settings.temperature), settings.seed);
