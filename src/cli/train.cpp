@@ -130,7 +130,9 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
 // Only the CPU's trainer works on the blocks of a file; elsewhere, or on a base that has none, it would be lora by
 // another name.
 Result<void> check_quantised(const ModelFiles& files, const SftArguments& arguments) {
-  if (!files.blocks("model.layers.0.self_attn.o_proj.weight"))
+  using enum BlockFormat;
+  const auto stored = files.blocks("model.layers.0.self_attn.o_proj.weight");
+  if (!stored || stored->format == f32 || stored->format == f16 || stored->format == bf16)
     return Error{"qlora needs a base that is stored in blocks (GGUF); this one is not", "--method lora", {}};
   if (arguments.device != "cpu" && model_gpu_name().ok())
     return Error{"the GPU's trainer keeps the base in bf16", "--method lora, or --device cpu", {}};
