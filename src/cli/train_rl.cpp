@@ -50,6 +50,8 @@ struct RlArguments {
   int threads = 0;
   std::size_t exam = 64;
   std::uint64_t exam_seed = 7001;
+  std::int64_t exam_samples = 1;
+  double exam_temperature = -1;  // below 0: as training samples
   double weight_decay = 0;
   ReinforceOptions rl;  // what needs no translation
 };
@@ -287,6 +289,10 @@ Result<Json> train_rl(const RlArguments& arguments) {
     RlExamOptions exam;
     exam.questions = arguments.exam;
     exam.seed = arguments.exam_seed;
+    exam.samples = arguments.exam_samples;
+    exam.temperature =
+        arguments.exam_temperature < 0 ? options.episode.temperature : static_cast<float>(arguments.exam_temperature);
+    exam.worth = options.credit.outcome;
     exam.turns = std::max(2, options.episode.turns);
     exam.answer_tokens = options.episode.answer_tokens;
     exam.judge_workers = options.judge_workers;
@@ -416,6 +422,11 @@ void add_train_rl_command(CLI::App& train, Context& context) {
   rl->add_option("--exam", arguments->exam, "held-out tasks, before and after; 0: none")->capture_default_str();
   rl->add_option("--evaluations", options.evaluations, "spread over the run, besides the first")->capture_default_str();
   rl->add_option("--exam-seed", arguments->exam_seed)->capture_default_str();
+  rl->add_option("--exam-samples", arguments->exam_samples, "conversations about each of its tasks")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  rl->add_option("--exam-temperature", arguments->exam_temperature, "0: the likeliest answers [as --temperature]")
+      ->check(CLI::Range(0.0, 10.0));
   rl->add_option("--checkpoint-every", options.checkpoint_every, "steps")->capture_default_str();
   rl->add_option("--keep-conversations", options.keep_conversations, "of every so many steps; 0: none")
       ->capture_default_str();
