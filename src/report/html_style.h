@@ -70,13 +70,13 @@ figure { margin: 0; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.1rem 0.9rem; font-size: 0.85rem; margin-bottom: 0.35rem; }
 .legend span::before { content: ""; display: inline-block; width: 0.9em; height: 0.25em; border-radius: 1em; background: var(--tone); margin-right: 0.4em; vertical-align: middle; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
 th { text-align: right; font-weight: 600; color: var(--soft); font-size: 0.8rem; padding: 0.35rem 0.6rem; border-bottom: 1px solid var(--line); vertical-align: bottom; }
 td { text-align: right; padding: 0.4rem 0.6rem; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }
 tr:last-child td { border-bottom: 0; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
 td:first-child { font-weight: 550; position: sticky; left: 0; background: var(--card); }
-td .detail { display: block; color: var(--soft); font-size: 0.78rem; font-weight: 400; }
+td .detail { display: block; white-space: pre; color: var(--soft); font-size: 0.78rem; font-weight: 400; }
 td.good, .status.good { color: var(--good); } td.bad, .status.bad { color: var(--bad); }
 .meter { display: block; width: 7rem; height: 7px; margin: 0.25rem 0 0 auto; }
 .meter .track { fill: var(--well); } .meter .fill { fill: var(--series-1); opacity: 0.45; } .meter .whisker { stroke: var(--ink); stroke-width: 1.5; }
@@ -100,7 +100,7 @@ pre { background: var(--well); border-radius: 0.5rem; padding: 0.75rem; overflow
 .code .added { background: var(--good-well); } .code .removed { background: var(--bad-well); } .code .gap { color: var(--soft); }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: 0.25rem 1rem; margin: 0; font-size: 0.9rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-@media (max-width: 30rem) { main { padding: 1rem 0.75rem 3rem; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
+@media (max-width: 30rem) { th, td { padding-left: 0.35rem; padding-right: 0.35rem; } td:first-child, td:first-child .detail { white-space: normal; max-width: 7.5rem; } td:first-child { padding-right: 0.5rem; } .meter { width: 5rem; } main { padding: 1rem 0.75rem 3rem; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
 @media print { body { background: none; font-size: 11pt; } nav { display: none; } .code, pre { max-height: none; } .code div { white-space: pre-wrap; min-width: 0; } tr, .turn header { break-inside: avoid; } h2, h3 { break-after: avoid; } details:not([open]) > .inside { display: none; } .figure, figure { break-inside: avoid; } }
 )css";
 

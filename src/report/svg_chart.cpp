@@ -63,10 +63,11 @@ std::string value_text(double value, bool share) {
 // What a noisy line is about: a straight line fitted to the neighbours of each point, near ones counting more
 // (Cleveland, 1979, without its robust rounds). Unlike a moving mean it does not flatten the ends, where one looks.
 // Intervals are those of single points, smoothed in the same way.
-std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
+std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points, bool logarithmic) {
   const std::size_t count = points.size();
   const std::size_t reach = std::max<std::size_t>(4, count / 6);
   if (count < 4) return points;
+  const auto seen = [&](double y) { return logarithmic ? std::log(y) : y; };
   std::vector<CurvePoint> lines;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t first = i - std::min(i, reach), last = std::min(count - 1, i + reach);
@@ -75,7 +76,7 @@ std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
       double all = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0, least = INFINITY, most = -INFINITY;
       for (std::size_t n = first; n <= last; ++n) {
         if (!points[n].interval && points[i].interval) continue;
-        const double x = points[n].x - points[i].x, y = value_of(points[n]);
+        const double x = points[n].x - points[i].x, y = seen(value_of(points[n]));
         const double near = 1 - std::pow(std::min(1.0, std::abs(x) / width_x), 3), weight = near * near * near;
         all += weight;
         least = std::min(least, y), most = std::max(most, y);
@@ -84,7 +85,8 @@ std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
       const double spread = all * sum_xx - sum_x * sum_x;
       const double y =
           std::abs(spread) > 1e-12 * all * sum_xx ? (sum_y * sum_xx - sum_x * sum_xy) / spread : sum_y / all;
-      return std::isfinite(y) ? std::clamp(y, least, most) : value_of(points[i]);
+      if (!std::isfinite(y)) return value_of(points[i]);
+      return logarithmic ? std::exp(std::clamp(y, least, most)) : std::clamp(y, least, most);
     };
     CurvePoint line{points[i].x, fitted([](const CurvePoint& point) { return point.y; }), {}};
     if (points[i].interval)
@@ -102,7 +104,7 @@ class CurveDrawing {
       series_.push_back(drawn_points(curve.series[i].points, curve.logarithmic));
     for (std::size_t i = 0; i < series_.size(); ++i) {
       const bool noisy = curve.series[i].noisy || series_[i].size() > most_dots;
-      lines_.push_back(noisy ? smoothed(series_[i]) : series_[i]);
+      lines_.push_back(noisy ? smoothed(series_[i], curve.logarithmic) : series_[i]);
     }
   }
 
@@ -185,6 +187,8 @@ class CurveDrawing {
   }
 
   void band(std::size_t index) {
+    // Between two exams nothing was measured: their whiskers say enough.
+    if (!curve_.series[index].noisy && series_[index].size() < 4) return;
     std::string upper, lower;
     for (const CurvePoint& point : lines_[index]) {
       if (!point.interval) continue;

@@ -34,7 +34,7 @@ ReportCell share_cell(const RateEstimate& rate) {
 
 ReportCell speed_cell(const RateEstimate& speed) {
   if (speed.value <= 0) return plain("-");
-  return plain(fmt::format("{:.2f} x", speed.value),
+  return plain(fmt::format("{:.2f} \u00d7", speed.value),
                fmt::format("{:.2f} to {:.2f}", speed.interval.low, speed.interval.high));
 }
 
@@ -59,7 +59,7 @@ ReportCell change_cell(const PairedFigure* figure) {
   };
   const double change = figure->ratio ? figure->b / figure->a : figure->b - figure->a;
   ReportCell cell = plain((figure->ratio ? "\u00d7 " : "") + words(change),
-                          fmt::format("{} to {}, {}", words(figure->difference.low), words(figure->difference.high),
+                          fmt::format("{} to {}\n{}", words(figure->difference.low), words(figure->difference.high),
                                       p_text(figure->p_value)));
   if (figure->p_value < significant && figure->b != figure->a)
     cell.tone = figure->b > figure->a ? Tone::good : Tone::bad;
@@ -141,7 +141,7 @@ ReportTable result_table(const StageResults& results) {
   table.row("speedup over naive", "best of a task; 1 where none is right", "best speedup, naive where none",
             [&](std::size_t i) { return speed_cell(results.useful_speedups[i]); });
   table.row("median speedup", "of right kernels", "", [&](std::size_t i) {
-    return rows[i].median_speedup ? plain(fmt::format("{:.2f} x", *rows[i].median_speedup)) : plain("-");
+    return rows[i].median_speedup ? plain(fmt::format("{:.2f} \u00d7", *rows[i].median_speedup)) : plain("-");
   });
   for (std::size_t p = 0; p < fast_thresholds.size(); ++p) {
     const std::string name = fmt::format("fast_{}", fast_thresholds[p]);
@@ -149,7 +149,8 @@ ReportTable result_table(const StageResults& results) {
   }
   if (any([](const EvaluationRow& row) { return row.fast_pytorch.has_value(); })) {
     table.row("speedup over PyTorch", "eager; of right kernels", "", [&](std::size_t i) {
-      return rows[i].mean_speedup_pytorch ? plain(fmt::format("{:.2f} x", *rows[i].mean_speedup_pytorch)) : plain("-");
+      return rows[i].mean_speedup_pytorch ? plain(fmt::format("{:.2f} \u00d7", *rows[i].mean_speedup_pytorch))
+                                          : plain("-");
     });
     for (std::size_t p = 0; p < fast_thresholds.size(); ++p)
       table.row(fmt::format("fast_{}", fast_thresholds[p]), "against PyTorch eager", "",
@@ -215,7 +216,7 @@ std::optional<ReportTable> turns_table(const StageResults& results) {
     if (first == nullptr) return;
     const auto value = [&](double number) {
       if (first->points) return plain(fmt::format("{:.3f}", number));
-      return first->ratio ? plain(fmt::format("{:.2f} x", number)) : percent(number);
+      return first->ratio ? plain(fmt::format("{:.2f} \u00d7", number)) : percent(number);
     };
     std::vector<ReportCell> cells{plain(name, detail), value(first->a)};
     if (fair) cells.push_back(budget != nullptr ? value(budget->a) : plain(""));
@@ -248,12 +249,18 @@ void add_headline(HtmlReport& report, const StageResults& results) {
   const auto share = [](double value) { return fmt::format("{:.1f}\u00a0%", 100 * value); };
   const auto times = [](double value) { return fmt::format("{:.2f}", value); };
   const RateEstimate &useful = results.useful_speedups.back(), &useful_before = results.useful_speedups.front();
-  report.lead = fmt::format("{} of the attempts at held-out {} tasks end with a right kernel{}",
-                            share(last.correct.value), results.group, moved_text(correct, share(first.correct.value)));
-  if (useful.value > 0)
-    report.lead += fmt::format("; the best ones run {} times as fast as naive kernels{}", times(useful.value),
-                               moved_text(speed, times(useful_before.value)));
-  report.lead += ".";
+  const std::string attempts = fmt::format("{} of the attempts at held-out {} tasks end with a right kernel",
+                                           share(last.correct.value), results.group);
+  const std::string speeds = fmt::format("the best ones run {} times as fast as naive kernels", times(useful.value));
+  const auto by_chance = [](const PairedFigure* figure) { return figure != nullptr && figure->p_value >= significant; };
+  if (by_chance(correct) && by_chance(speed) && useful.value > 0)
+    report.lead = fmt::format(
+        "{}, and {}. Neither differs from before by more than chance allows ({}, {}; {} times, {}).", attempts, speeds,
+        share(first.correct.value), p_text(correct->p_value), times(useful_before.value), p_text(speed->p_value));
+  else
+    report.lead = fmt::format(
+        "{}{}{}.", attempts, moved_text(correct, share(first.correct.value)),
+        useful.value > 0 ? fmt::format("; {}{}", speeds, moved_text(speed, times(useful_before.value))) : "");
   const auto was = [&](const PairedFigure* figure, const std::string& before) {
     if (figure == nullptr) return std::string();
     return figure->a == figure->b ? std::string("as before")

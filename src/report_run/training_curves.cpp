@@ -101,7 +101,9 @@ class Curves {
   void add(std::string title, std::vector<CurveSeries> series, bool share = false, std::string note = "",
            bool logarithmic = false) {
     std::erase_if(series, [](const CurveSeries& one) { return one.points.empty(); });
-    if (series.empty()) return;
+    // A single point is no curve.
+    const bool any = std::any_of(series.begin(), series.end(), [](const auto& one) { return one.points.size() > 1; });
+    if (!any) return;
     Curve curve;
     curve.title = std::move(title);
     curve.note = std::move(note);
