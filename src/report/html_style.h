@@ -100,7 +100,7 @@ pre { background: var(--well); border-radius: 0.5rem; padding: 0.75rem; overflow
 .code .added { background: var(--good-well); } .code .removed { background: var(--bad-well); } .code .gap { color: var(--soft); }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: 0.25rem 1rem; margin: 0; font-size: 0.9rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-@media (max-width: 30rem) { th, td { padding-left: 0.35rem; padding-right: 0.35rem; } td:first-child, td:first-child .detail { white-space: normal; max-width: 7.5rem; } td:first-child { padding-right: 0.5rem; } .meter { width: 5rem; } main { padding: 1rem 0.75rem 3rem; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
+@media (max-width: 30rem) { th, td { padding-left: 0.35rem; padding-right: 0.35rem; } td:first-child, td:first-child .detail { white-space: normal; max-width: 8rem; } td:first-child { min-width: 6.6rem; } td:first-child { padding-right: 0.5rem; } .meter { width: 5rem; } main { padding: 1rem 0.75rem 3rem; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
 @media print { body { background: none; font-size: 11pt; } nav { display: none; } .code, pre { max-height: none; } .code div { white-space: pre-wrap; min-width: 0; } tr, .turn header { break-inside: avoid; } h2, h3 { break-after: avoid; } details:not([open]) > .inside { display: none; } .figure, figure { break-inside: avoid; } }
 )css";
 

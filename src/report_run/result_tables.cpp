@@ -138,7 +138,7 @@ ReportTable result_table(const StageResults& results) {
     table.row("reward", "", "reward", [&](std::size_t i) { return reward_cell(rows[i].reward); });
   table.row("speedup over naive", "of right kernels", "speedup where both are right",
             [&](std::size_t i) { return speed_cell(rows[i].mean_speedup); });
-  table.row("speedup over naive", "best of a task; 1 where none is right", "best speedup, naive where none",
+  table.row("speedup over naive", "best of a task, or naive", "best speedup, naive where none",
             [&](std::size_t i) { return speed_cell(results.useful_speedups[i]); });
   table.row("median speedup", "of right kernels", "", [&](std::size_t i) {
     return rows[i].median_speedup ? plain(fmt::format("{:.2f} \u00d7", *rows[i].median_speedup)) : plain("-");
