@@ -1,4 +1,4 @@
-#include "cli/rl_examiner.h"
+#include "training/reinforce_examiner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "evaluate/rates.h"
 
-namespace kw::cli {
+namespace kw {
 namespace {
 
 struct ExamRates {
@@ -100,4 +100,4 @@ Result<void> RlExaminer::keep(const ConversationExam& exam, std::int64_t step) c
   return write_file_atomic(options_.folder / fmt::format("step-{:08}.json", step), to_json(evaluation).dump(1) + "\n");
 }
 
-}  // namespace kw::cli
+}  // namespace kw
