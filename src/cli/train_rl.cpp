@@ -92,6 +92,11 @@ void add_train_rl_command(CLI::App& train, Context& context) {
   rl->add_option("--exam", arguments->exam, "held-out tasks, before and after; 0: none")->capture_default_str();
   rl->add_option("--evaluations", options.evaluations, "spread over the run, besides the first")->capture_default_str();
   rl->add_option("--exam-seed", arguments->exam_seed)->capture_default_str();
+  rl->add_option("--exam-samples", arguments->exam_samples, "conversations about each of its tasks")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  rl->add_option("--exam-temperature", arguments->exam_temperature, "0: the likeliest answers [as --temperature]")
+      ->check(CLI::Range(0.0, 10.0));
   rl->add_option("--checkpoint-every", options.checkpoint_every, "steps")->capture_default_str();
   rl->add_option("--keep-conversations", options.keep_conversations, "of every so many steps; 0: none")
       ->capture_default_str();

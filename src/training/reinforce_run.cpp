@@ -254,6 +254,10 @@ Result<Json> train_rl(const RlArguments& arguments) {
     RlExamOptions exam;
     exam.questions = arguments.exam;
     exam.seed = arguments.exam_seed;
+    exam.samples = arguments.exam_samples;
+    exam.temperature =
+        arguments.exam_temperature < 0 ? options.episode.temperature : static_cast<float>(arguments.exam_temperature);
+    exam.worth = options.credit.outcome;
     exam.turns = std::max(2, options.episode.turns);
     exam.answer_tokens = options.episode.answer_tokens;
     exam.judge_workers = options.judge_workers;

@@ -39,6 +39,8 @@ struct RlArguments {
   int threads = 0;
   std::size_t exam = 64;
   std::uint64_t exam_seed = 7001;
+  std::int64_t exam_samples = 1;
+  double exam_temperature = -1;  // below 0: as training samples
   double weight_decay = 0;
   ReinforceOptions rl;  // what needs no translation
 };
