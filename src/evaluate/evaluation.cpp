@@ -39,6 +39,7 @@ Json answer_json(const EvaluatedAnswer& answer) {
           {"speedup", optional_json(answer.speedup)},
           {"speedup_low", optional_json(answer.speedup_low)},
           {"speedup_pytorch", optional_json(answer.speedup_pytorch)},
+          {"reward", optional_json(answer.reward)},
           {"tokens", answer.tokens},
           {"fingerprint", answer.fingerprint}};
 }
@@ -81,6 +82,13 @@ class Members {
     if (found != nullptr && found->is_null()) return std::nullopt;
     if (found == nullptr || !found->is_number() || !positive(found->get<double>()))
       return wrong(key, "a positive number or null"), std::nullopt;
+    return found->get<double>();
+  }
+  // Files from before it was recorded have none.
+  std::optional<double> optional_number(const char* key) {
+    const Json* found = find(key);
+    if (found == nullptr || found->is_null()) return std::nullopt;
+    if (!found->is_number()) return wrong(key, "a number or null"), std::nullopt;
     return found->get<double>();
   }
   const Json* find(const char* key) {
@@ -133,6 +141,7 @@ Result<EvaluatedAnswer> answer_from_json(const Json& json) {
   answer.speedup = members.optional_positive("speedup");
   answer.speedup_low = members.optional_positive("speedup_low");
   answer.speedup_pytorch = members.optional_positive("speedup_pytorch");
+  answer.reward = members.optional_number("reward");
   answer.tokens = members.integer("tokens", 0, std::int64_t{1} << 40);
   answer.fingerprint = members.text("fingerprint");
   if (!members.problem().empty()) return no_evaluation(members.problem());

@@ -35,6 +35,7 @@ struct EvaluatedAnswer {
   std::optional<double> speedup;      // over naive
   std::optional<double> speedup_low;  // what is claimed: the lower end of a measured one's interval
   std::optional<double> speedup_pytorch;
+  std::optional<double> reward;  // what it is worth, where a shape was given
   std::int64_t tokens = 0;
   std::string fingerprint;  // of the kernel
 

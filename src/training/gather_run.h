@@ -1,0 +1,31 @@
+#pragma once
+// Conversations of the agents about training tasks, into a store; what stage 1.5 learns from. It goes on where it was
+// stopped.
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace kw {
+
+struct GatherArguments {
+  std::string store;
+  std::string model = "tiny";
+  std::uint64_t tasks = 100;
+  std::uint64_t first = 0;
+  std::uint64_t seed = 1;
+  int turns = 2;
+  std::int64_t samples = 4;
+  float temperature = 1;
+  std::int64_t answer_tokens = 1024;
+  int judge_workers = 0;
+  std::string device = "auto";
+};
+
+// {"store", "conversations", "answers", "worked", "interrupted"}
+Result<nlohmann::ordered_json> gather(const GatherArguments& arguments);
+
+}  // namespace kw
