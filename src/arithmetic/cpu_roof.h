@@ -1,16 +1,15 @@
 #pragma once
-// What this machine's CPU can do at most, measured: the roof that benchmarks are compared with.
+// What this machine's CPU can do at most, measured.
 
 #include "arithmetic/thread_team.h"
+#include "base/machine_roof.h"
 
-namespace kw::cli {
+namespace kw {
 
-struct CpuRoof {
-  double flops = 0;        // fused multiply-adds of float32 in registers, two operations each, all threads
-  double bytes_per_s = 0;  // reading memory that no cache holds, all threads
-  double cache_bytes = 0;  // last level; 0: not known
-};
+// Fused multiply-adds of float32 in registers, all threads; the best of several rounds, some 20 ms in all.
+double measure_cpu_flops(ThreadTeam& team);
 
-CpuRoof measure_cpu(ThreadTeam& team);
+// The same, and how fast all threads read 256 MiB of memory.
+MachineRoof measure_cpu(ThreadTeam& team);
 
-}  // namespace kw::cli
+}  // namespace kw
