@@ -12,6 +12,7 @@
 #include "judge/gpu_backend.h"
 #include "model/model_name.h"
 #include "reinforce/reinforce.h"
+#include "reinforce/starting_models.h"
 #include "training/cores.h"
 #include "training/reinforce_examiner.h"
 
@@ -135,14 +136,12 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   options.seed = rl.seed;
   options.optimizer.learning_rate = rl.learning_rate;
   options.optimizer.weight_decay = arguments.weight_decay;
-  KW_TRY(models.policy, Learner::from_files(files, options));
-  if (rl.kl.coefficient > 0) {
-    KW_TRY(models.reference, Learner::from_files(files, options));
-  }
-  if (rl.algorithm == Algorithm::ppo) {
-    options.value_head = true;
-    KW_TRY(models.critic, Learner::from_files(files, options));
-  }
+  KW_TRY(StartingModels started,
+         open_starting_models(files, options,
+                              {.reference = rl.kl.coefficient > 0, .critic = rl.algorithm == Algorithm::ppo}));
+  models.policy = std::move(started.policy);
+  models.reference = std::move(started.reference);
+  models.critic = std::move(started.critic);
   return models;
 }
 
