@@ -12,6 +12,7 @@
 #include "cli/bench_command.h"
 #include "cli/judge_session.h"
 #include "cli/model_load.h"
+#include "cli/model_source.h"
 #include "episode/agent_set.h"
 #include "reinforce/reinforce.h"
 #include "reinforce/starting_models.h"
