@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/result.h"
+#include "judge/judge_session.h"
 
 namespace kw {
 
@@ -21,8 +21,9 @@ struct GatherArguments {
   std::int64_t samples = 4;
   float temperature = 1;
   std::int64_t answer_tokens = 1024;
-  int judge_workers = 0;
+  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200"};
   std::string device = "auto";
+  int threads = 0;
 };
 
 // {"store", "conversations", "answers", "worked", "interrupted"}
