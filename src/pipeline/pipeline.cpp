@@ -44,6 +44,7 @@ class Pipeline {
     KW_TRY_VOID(prepare());
     add_stages();
     KW_TRY_VOID(take_up_record());
+    if (record_.finished()) std::cerr << folder_.string() << " is finished: this is how it ended\n";
     KW_TRY_VOID(write_record(folder_, record_));
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       if (record_.stages[i].state == StageState::done) continue;

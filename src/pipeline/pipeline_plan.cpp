@@ -112,8 +112,10 @@ SftArguments sft_arguments(SettingReader& settings, const JudgeSessionOptions& j
   return sft;
 }
 
-GatherArguments gather_arguments(SettingReader& settings, const JudgeSessionOptions& judge) {
+GatherArguments gather_arguments(SettingReader& settings, const JudgeSessionOptions& judge,
+                                 const std::vector<Family>& families) {
   GatherArguments gather;
+  gather.families = families;
   gather.tasks = settings.whole<std::uint64_t>("compatibility.tasks");
   gather.turns = settings.whole<int>("compatibility.turns");
   gather.samples = settings.whole("compatibility.samples");
@@ -286,7 +288,7 @@ Result<PipelinePlan> pipeline_plan(SettingReader& settings, const fs::path& fold
   const std::string given_store = settings.text("data.store");
   const StoreOptions store = store_options(settings, folder / "store", families);
   SftArguments sft = sft_arguments(settings, plan.judge, families);
-  const GatherArguments gather = gather_arguments(settings, plan.judge);
+  const GatherArguments gather = gather_arguments(settings, plan.judge, families);
   SftArguments compatibility = compatibility_arguments(settings, sft);
   RlArguments rl = rl_arguments(settings, plan.judge);
   KW_TRY(EvaluateArguments evaluation, evaluation_arguments(settings, plan.judge, rl));

@@ -35,6 +35,7 @@ Result<Json> gather(const GatherArguments& arguments) {
   StreamOptions stream_options;
   stream_options.seed = arguments.seed;
   stream_options.naive_too = true;
+  stream_options.families = arguments.families;
   const ExampleStream stream(stream_options);
   std::vector<EpisodeRequest> requests;
   for (std::uint64_t i = 0; i < arguments.tasks; ++i) {

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "data/problem.h"
 #include "judge/judge_session.h"
 
 namespace kw {
@@ -16,6 +18,7 @@ struct GatherArguments {
   std::string model = "tiny";
   std::uint64_t tasks = 100;
   std::uint64_t first = 0;
+  std::vector<Family> families;  // of tasks; empty: all that training may see
   std::uint64_t seed = 1;
   int turns = 2;
   std::int64_t samples = 4;
