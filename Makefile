@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup build test test-fast test-gpu quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden
+.PHONY: setup build test test-fast test-gpu quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -81,6 +81,10 @@ parity: build parity-env
 golden: parity-env
 	@$$(scripts/parity_env.sh)/venv/bin/python scripts/model_golden.py tests/model
 	@$$(scripts/parity_env.sh)/venv/bin/python scripts/muon_golden.py tests/model/muon.safetensors
+
+# Breaks the program on purpose, one known mistake of training after the other: does a test notice? Writes docs/gotchas.md.
+gotchas: build
+	@scripts/gotchas.py
 
 clean:
 	@rm -rf build build-asan build-debug

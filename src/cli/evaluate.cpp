@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "base/file.h"
 #include "base/interrupt.h"
@@ -20,6 +22,7 @@ struct EvaluateCommand {
   std::string out;
   std::string html;
   std::vector<std::string> compare;
+  std::vector<int> first_turns;  // of A, and of B
 };
 
 ReportFacts facts_of_settings(const EvaluationSettings& settings) {
@@ -72,8 +75,21 @@ void run_evaluation(Context& context, const EvaluateCommand& arguments) {
   context.exit_code = interrupted() ? static_cast<int>(exit_interrupted) : static_cast<int>(exit_good);
 }
 
+// One file, or several of models that differ by their seed alone.
+Result<ModelEvaluation> read_side(const EvaluateCommand& arguments, std::size_t side) {
+  std::vector<ModelEvaluation> parts;
+  std::stringstream names(arguments.compare[side]);
+  for (std::string name; std::getline(names, name, ',');) {
+    KW_TRY(ModelEvaluation part, read_evaluation(name));
+    parts.push_back(std::move(part));
+  }
+  KW_TRY(ModelEvaluation joined, join_evaluations(std::move(parts)));
+  if (arguments.first_turns.empty()) return joined;
+  return first_turns(std::move(joined), arguments.first_turns[std::min(side, arguments.first_turns.size() - 1)]);
+}
+
 void run_comparison(Context& context, const EvaluateCommand& arguments) {
-  const auto a = read_evaluation(arguments.compare[0]), b = read_evaluation(arguments.compare[1]);
+  const auto a = read_side(arguments, 0), b = read_side(arguments, 1);
   for (const auto* read : {&a, &b})
     if (!read->ok()) return fail(context, read->error());
   const auto comparisons = compare_evaluations(*a, *b);
@@ -134,14 +150,24 @@ void add_evaluate_command(CLI::App& app, Context& context) {
   add_judge_options(*command, arguments->evaluation.judge);
   command->add_option("--out", arguments->out, "writes everything as JSON, for --compare");
   command->add_option("--html", arguments->html, "writes a page with tables, speedups and conversations");
-  command->add_option("--compare", arguments->compare, "two files of --out: paired tests over their common tasks")
+  command
+      ->add_option("--compare", arguments->compare,
+                   "two files of --out: paired tests over their common tasks; each may be "
+                   "several files with commas between, of other seeds of training")
       ->expected(2);
+  command
+      ->add_option("--first-turns", arguments->first_turns,
+                   "with --compare: only so many turns of each conversation count; two numbers: of A, and of B")
+      ->expected(1, 2)
+      ->check(CLI::Range(1, 20));
   command->footer(
       "Examples:\n"
       "  kernelwright evaluate tiny --tasks 200 --out tiny.json\n"
       "  kernelwright evaluate tiny --exam optimizer --split composition\n"
       "  kernelwright evaluate tiny --samples 4 --turns 2 --temperature 0.8 --out turns.json --html turns.html\n"
-      "  kernelwright evaluate --compare before.json after.json");
+      "  kernelwright evaluate --compare before.json after.json\n"
+      "  kernelwright evaluate --compare s1/exams/step-00000000.json,s2/exams/step-00000000.json "
+      "s1/exams/step-00000030.json,s2/exams/step-00000030.json --first-turns 1");
   command->callback([&context, arguments] {
     if (arguments->evaluation.model.empty() == arguments->compare.empty())
       return fail(context,

@@ -48,6 +48,10 @@ void add_conversation_options(CLI::App& rl, RlArguments& arguments) {
   rl.add_option("--credit", arguments.credit, "how turns share what came out of a conversation")
       ->capture_default_str()
       ->check(CLI::IsMember({"final", "later", "leave_one_out"}));
+  rl.add_option("--credit-discount", options.credit.discount,
+                "credit later: of each later turn; 0: its own reward alone")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
   rl.add_option("--reward", arguments.reward, "shape (kernelwright reward)")
       ->capture_default_str()
       ->check(CLI::IsMember(reward_shape_names()));

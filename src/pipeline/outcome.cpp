@@ -7,27 +7,18 @@
 
 #include "base/table.h"
 #include "evaluate/paired_comparison.h"
-#include "evaluate/paired_tests.h"
 
 namespace kw {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The answers to questions that begin with nothing, of the first `turns`.
-ModelEvaluation part_of(const ModelEvaluation& evaluation, int turns) {
-  ModelEvaluation part;
-  part.settings = evaluation.settings;
-  for (const EvaluatedAnswer& answer : evaluation.answers)
-    if (answer.kind == QuestionKind::generate && answer.turn < turns) part.answers.push_back(answer);
-  return part;
-}
-
 // Rewards of a task's attempts, by task. Answers without one (another program wrote the file) are left out.
 std::map<std::string, TaskValues> rewards_of(const ModelEvaluation& evaluation) {
   std::map<std::string, TaskValues> rewards;
   for (const Attempt& attempt : attempts_of(evaluation))
-    if (attempt.best.reward) rewards[attempt.best.group + "/" + attempt.best.task].push_back(*attempt.best.reward);
+    if (attempt.best.kind == QuestionKind::generate && attempt.best.reward)
+      rewards[attempt.best.group + "/" + attempt.best.task].push_back(*attempt.best.reward);
   return rewards;
 }
 
@@ -42,25 +33,16 @@ RateEstimate estimated_mean(const std::map<std::string, TaskValues>& by_task) {
   return {mean(all), task_bootstrap_interval(tasks, mean)};
 }
 
-std::optional<double> reward_p_value(const ModelEvaluation& before, const ModelEvaluation& after) {
-  const auto a = rewards_of(before), b = rewards_of(after);
-  std::vector<double> differences;
-  for (const auto& [task, values] : a)
-    if (const auto found = b.find(task); found != b.end()) differences.push_back(mean(found->second) - mean(values));
-  if (differences.empty()) return std::nullopt;
-  return paired_permutation(differences);
-}
-
-// Of all groups together.
+// Of kernels from nothing, all groups together.
 const PairedComparison* whole_comparison(const std::vector<PairedComparison>& comparisons) {
   const PairedComparison* whole = nullptr;
   for (const PairedComparison& comparison : comparisons)
-    if (whole == nullptr || comparison.group.empty()) whole = &comparison;
+    if (comparison.kind == QuestionKind::generate && (whole == nullptr || comparison.group.empty()))
+      whole = &comparison;
   return whole;
 }
 
 void add_p_values(OutcomeRow& row, const ModelEvaluation& before, const ModelEvaluation& after) {
-  row.reward.p_value = reward_p_value(before, after);
   const auto comparisons = compare_evaluations(before, after);
   if (!comparisons.ok()) return;
   const PairedComparison* whole = whole_comparison(*comparisons);
@@ -68,6 +50,7 @@ void add_p_values(OutcomeRow& row, const ModelEvaluation& before, const ModelEva
   for (const PairedFigure& figure : whole->figures) {
     if (figure.name == "compiled") row.compiled.p_value = figure.p_value;
     if (figure.name == "correct") row.correct.p_value = figure.p_value;
+    if (figure.name == "reward") row.reward.p_value = figure.p_value;
     if (figure.name == "speedup where both are right") row.speedup.p_value = figure.p_value;
   }
 }
@@ -107,7 +90,7 @@ std::vector<OutcomeRow> outcome_rows(const std::vector<StageEvaluation>& stages)
   for (const int turns : most_turns > 1 ? std::vector{1, most_turns} : std::vector{1}) {
     std::optional<ModelEvaluation> before;
     for (const StageEvaluation& stage : stages) {
-      ModelEvaluation part = part_of(stage.evaluation, turns);
+      ModelEvaluation part = first_turns(stage.evaluation, turns);
       rows.push_back(row_of(stage.stage, turns, part));
       if (before) add_p_values(rows.back(), *before, part);
       before = std::move(part);

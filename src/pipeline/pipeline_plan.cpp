@@ -222,8 +222,8 @@ void set_conversations(SettingReader& settings, RlArguments& rl) {
   credit.overlong_penalty = settings.number("rl.overlong_penalty");
   credit.final_share.immediate = settings.number("rl.credit_immediate");
   credit.final_share.final_share = settings.number("rl.credit_final");
-  credit.final_share.discount = settings.number("rl.credit_discount");
-  credit.discount = settings.number("rl.credit_later");
+  credit.final_share.discount = settings.number("rl.credit_final_discount");
+  credit.discount = settings.number("rl.credit_discount");
 }
 
 RlArguments rl_arguments(SettingReader& settings, const JudgeSessionOptions& judge) {

@@ -146,6 +146,8 @@ class ReinforceRun {
                         .reference = models_.reference,
                         .critic = models_.critic,
                         .adapter_of = [this](AgentRole role) { return models_.policy.adapter_of(role); },
+                        .model = &models_.policy.description(),
+                        .train_base = models_.policy.trains_base(),
                         .learning_rate = learning_rate(),
                         .critic_learning_rate = options_.critic_learning_rate * guard_.rate_share(),
                         .kl_coefficient = models_.reference != nullptr ? kl_.coefficient : 0,
@@ -161,12 +163,14 @@ class ReinforceRun {
   Result<bool> finish_step(const StepConversations& held, const UpdateReport& update, double update_s,
                            bool warming_up) {
     const int tier = curriculum_.open_tier();
+    KW_TRY(const double peak_flops, models_.policy.peak_flops());
     const Metrics metrics = step_metrics({.conversations = held,
                                           .update = update,
                                           .update_s = update_s,
                                           .kl_coefficient = kl_.coefficient,
                                           .rate_share = guard_.rate_share(),
-                                          .tier = tier},
+                                          .tier = tier,
+                                          .peak_flops = peak_flops},
                                          options_.episode);
     KW_TRY_VOID(log_.metrics(now_.step, metrics));
     remember(metrics);

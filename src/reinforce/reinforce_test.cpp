@@ -84,6 +84,9 @@ TEST(Reinforce, ResumedIsBitForBitUndisturbed) {
     options.kl.coefficient = 0.05;
     options.adaptive_kl = true;
     options.critic_warm_up = 1;
+    options.guard.most_kl = 0;  // lowers the learning rate again and again: its state matters to every later step
+    options.guard.patience = 1;
+    options.guard.most_cuts = 100;
     const Ran undisturbed = ran(options, whole.path());
 
     options.conversations = parts.path() / "conversations";

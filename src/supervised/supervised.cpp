@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "base/interrupt.h"
+#include "model/pass_work.h"
 #include "supervised/lesson_feed.h"
 
 namespace kw {
@@ -149,7 +150,10 @@ class SupervisedRun {
     const double seconds = seconds_since(start);
     now_.seconds += seconds;
     recent_seconds_ += seconds;
-    for (const PackedBatch& batch : passes) recent_tokens_ += static_cast<std::int64_t>(batch.tokens.size());
+    for (const PackedBatch& batch : passes) {
+      recent_tokens_ += static_cast<std::int64_t>(batch.tokens.size());
+      if (options_.model != nullptr) recent_flops_ += training_flops(*options_.model, batch, options_.train_base);
+    }
     if (now_.step > unmeasured_steps && now_.step <= unmeasured_steps + measured_steps) measured_s_ += seconds;
     return {};
   }
@@ -164,17 +168,21 @@ class SupervisedRun {
   Result<void> report() {
     now_.loss = loss_tokens_ > 0 ? loss_sum_ / static_cast<double>(loss_tokens_) : 0;
     now_.tokens_per_s = recent_seconds_ > 0 ? static_cast<double>(recent_tokens_) / recent_seconds_ : 0;
-    loss_sum_ = recent_seconds_ = 0;
+    const double most_flops = options_.peak_flops * recent_seconds_;
+    const double mfu = most_flops > 0 ? recent_flops_ / most_flops : 0;
+    loss_sum_ = recent_seconds_ = recent_flops_ = 0;
     loss_tokens_ = recent_tokens_ = 0;
-    KW_TRY_VOID(log_.metrics(now_.step, {{"sft/loss", now_.loss},
-                                         {"sft/lr", now_.learning_rate},
-                                         {"sft/grad_norm", now_.gradient_norm},
-                                         {"sft/skipped_steps", static_cast<double>(skipped_)},
-                                         {"sft/tokens", static_cast<double>(now_.tokens)},
-                                         {"sft/answer_tokens", static_cast<double>(now_.answer_tokens)},
-                                         {"perf/tokens_per_s", now_.tokens_per_s},
-                                         {"timing_s/train", now_.seconds},
-                                         {"timing_s/cpu", process_cpu_seconds()}}));
+    Metrics metrics = {{"sft/loss", now_.loss},
+                       {"sft/lr", now_.learning_rate},
+                       {"sft/grad_norm", now_.gradient_norm},
+                       {"sft/skipped_steps", static_cast<double>(skipped_)},
+                       {"sft/tokens", static_cast<double>(now_.tokens)},
+                       {"sft/answer_tokens", static_cast<double>(now_.answer_tokens)},
+                       {"perf/tokens_per_s", now_.tokens_per_s},
+                       {"timing_s/train", now_.seconds},
+                       {"timing_s/cpu", process_cpu_seconds()}};
+    if (options_.peak_flops > 0) metrics.emplace_back("perf/mfu", mfu);
+    KW_TRY_VOID(log_.metrics(now_.step, metrics));
     if (hooks_.progress) hooks_.progress(now_);
     if (!std::isfinite(now_.loss)) return Error{"the loss is not finite any more", "lower the learning rate", {}};
     return {};
@@ -242,7 +250,7 @@ class SupervisedRun {
   double loss_sum_ = 0;
   std::int64_t loss_tokens_ = 0;
   std::int64_t skipped_ = 0;
-  double recent_seconds_ = 0;
+  double recent_seconds_ = 0, recent_flops_ = 0;
   std::int64_t recent_tokens_ = 0;
   double measured_s_ = 0;
   std::int64_t saved_step_ = -1;

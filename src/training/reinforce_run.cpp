@@ -12,6 +12,7 @@
 #include "judge/gpu_backend.h"
 #include "model/model_name.h"
 #include "reinforce/reinforce.h"
+#include "reinforce/starting_models.h"
 #include "training/cores.h"
 #include "training/reinforce_examiner.h"
 
@@ -132,14 +133,12 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   options.optimizer.beta2 = arguments.beta2;
   options.optimizer.clip_norm = arguments.clip_norm;
   KW_TRY(options.optimizer.kind, optimizer_kind(arguments.optimizer));
-  KW_TRY(models.policy, Learner::from_files(files, options));
-  if (rl.kl.coefficient > 0) {
-    KW_TRY(models.reference, Learner::from_files(files, options));
-  }
-  if (rl.algorithm == Algorithm::ppo) {
-    options.value_head = true;
-    KW_TRY(models.critic, Learner::from_files(files, options));
-  }
+  KW_TRY(StartingModels started,
+         open_starting_models(files, options,
+                              {.reference = rl.kl.coefficient > 0, .critic = rl.algorithm == Algorithm::ppo}));
+  models.policy = std::move(started.policy);
+  models.reference = std::move(started.reference);
+  models.critic = std::move(started.critic);
   return models;
 }
 
@@ -149,6 +148,7 @@ Json configuration_of(const RlArguments& arguments, const ReinforceOptions& rl, 
           {"method", models.policy->adapter_of(AgentRole::generator) >= 0 ? "lora" : "full"},
           {"algorithm", arguments.algorithm},
           {"credit", arguments.credit},
+          {"credit_discount", rl.credit.discount},
           {"reward", arguments.reward},
           {"reward_terms", arguments.terms},
           {"speed_scale", arguments.speed_scale},

@@ -277,6 +277,9 @@ Result<Json> train_sft(const SftArguments& arguments) {
   SupervisedOptions training = arguments.training;
   if (training.producers <= 0) training.producers = learner->on_gpu() ? std::max(1, cores() / 2) : 1;
   training.pass_tokens = std::max(training.pass_tokens, plan.longest);
+  training.model = &learner->description();
+  training.train_base = learner->trains_base();
+  KW_TRY(training.peak_flops, learner->peak_flops());
   KW_TRY(const SupervisedSummary summary,
          train_supervised(
              learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
