@@ -44,8 +44,7 @@ class SupervisedRun {
   Result<SupervisedSummary> run() {
     KW_TRY_VOID(restore());
     LessonFeed feed(lessons_, dialect_, position_, options_.producers);
-    if (evaluation_owed_) KW_TRY_VOID(evaluate_and_save());
-    while (!evaluation_owed_ && (now_.steps == 0 || now_.step < now_.steps)) {
+    while (now_.steps == 0 || now_.step < now_.steps) {
       if (interrupted()) {
         summary_.interrupted = true;
         break;
@@ -53,11 +52,9 @@ class SupervisedRun {
       KW_TRY_VOID(step(feed));
       decide_steps();
       if (now_.step % options_.log_every == 0 || now_.step == now_.steps) KW_TRY_VOID(report());
-      KW_TRY_VOID(evaluate_and_save());
+      KW_TRY_VOID(evaluate_and_save(feed));
     }
-    if (evaluation_owed_) summary_.interrupted = true;
-    // Saved again, the step would lose its score.
-    if (summary_.interrupted && saved_step_ != now_.step) KW_TRY_VOID(save(std::nullopt));
+    if (summary_.interrupted) KW_TRY_VOID(save(std::nullopt));
     KW_TRY_VOID(log_.flush());
     summary_.last = now_;
     summary_.lessons = position_;
@@ -81,8 +78,6 @@ class SupervisedRun {
       now_.seconds = facts.at("seconds").get<double>();
       loss_sum_ = facts.at("loss_sum").get<double>();
       loss_tokens_ = facts.at("loss_tokens").get<std::int64_t>();
-      evaluation_owed_ = facts.value("evaluation_owed", false);
-      saved_step_ = now_.step;
     } catch (const nlohmann::json::exception& error) {
       return Error{
           std::string("not a checkpoint of supervised training: ") + error.what(), "", {latest->folder.string(), 0, 0}};
@@ -196,17 +191,12 @@ class SupervisedRun {
     return now_.step == now_.steps || part(now_.step) > part(now_.step - 1);
   }
 
-  Result<void> evaluate_and_save() {
+  Result<void> evaluate_and_save(LessonFeed&) {
     const bool due = evaluation_due();
-    evaluation_owed_ = false;
     const bool last = now_.step == now_.steps;
     std::optional<double> score;
     if (due) {
       KW_TRY(Evaluation evaluation, hooks_.evaluate(now_.step));
-      if (interrupted()) {  // half an exam says nothing; it is sat again when the run goes on
-        evaluation_owed_ = true;
-        return save(std::nullopt);
-      }
       KW_TRY_VOID(log_.metrics(now_.step, evaluation.metrics));
       score = evaluation.score;
       if (hooks_.evaluated) hooks_.evaluated(now_.step, evaluation);
@@ -225,13 +215,11 @@ class SupervisedRun {
                         {"answer_tokens", now_.answer_tokens},
                         {"seconds", now_.seconds},
                         {"loss_sum", loss_sum_},
-                        {"loss_tokens", loss_tokens_},
-                        {"evaluation_owed", evaluation_owed_}};
+                        {"loss_tokens", loss_tokens_}};
     KW_TRY([[maybe_unused]] const Checkpoint saved,
            checkpoints_.save(now_.step, score, facts, [&](const std::filesystem::path& folder) -> Result<void> {
              return trainer_.save_state((folder / "trainer").string());
            }));
-    saved_step_ = now_.step;
     return {};
   }
 
@@ -253,8 +241,6 @@ class SupervisedRun {
   double recent_seconds_ = 0, recent_flops_ = 0;
   std::int64_t recent_tokens_ = 0;
   double measured_s_ = 0;
-  std::int64_t saved_step_ = -1;
-  bool evaluation_owed_ = false;  // the one of this step was interrupted
 };
 
 }  // namespace
