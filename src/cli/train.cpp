@@ -1,16 +1,100 @@
-// `train`: teaching a model. `train sft` is the supervised part.
+// `train`: from data to a report in one command. Its stages are commands of their own: sft, gather, rl.
 
 #include <fmt/format.h>
 
 #include <iostream>
 
 #include "base/interrupt.h"
+#include "base/progress.h"
 #include "base/table.h"
 #include "cli/command.h"
-#include "cli/model_load.h"
-#include "training/supervised_run.h"
+#include "pipeline/pipeline.h"
+#include "run/run_log.h"
 
 namespace kw::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TrainArguments {
+  std::string run;
+  ConfigurationSources sources;
+  bool skip_sft = false, skip_rl = false, resume = false;
+  std::string algorithm;
+  double minutes = 0;
+
+  bool says_how() const {
+    return !sources.preset.empty() || !sources.file.empty() || !sources.assignments.empty() || sources.from_nothing ||
+           skip_sft || skip_rl || !algorithm.empty() || minutes > 0;
+  }
+};
+
+// The training stages share the minutes as the configuration does.
+Result<void> scale_minutes(Configuration& configuration, double minutes) {
+  const std::vector<std::string> stages = {"sft", "compatibility", "rl"};
+  double all = 0;
+  for (const std::string& stage : stages)
+    if (configuration.flag(stage + ".enabled")) all += configuration.number(stage + ".minutes");
+  if (all <= 0) return Error{"no stage has minutes that could be changed", "", {}};
+  for (const std::string& stage : stages) {
+    const double scaled = configuration.number(stage + ".minutes") * minutes / all;
+    KW_TRY_VOID(configuration.set(fmt::format("{}.minutes={}", stage, scaled), "--minutes"));
+  }
+  return {};
+}
+
+Result<Configuration> configuration_for(const TrainArguments& arguments) {
+  ConfigurationSources sources = arguments.sources;
+  if (arguments.skip_sft) sources.assignments.emplace_back("sft.enabled=false");
+  if (arguments.skip_rl) sources.assignments.emplace_back("rl.enabled=false");
+  if (!arguments.algorithm.empty()) sources.assignments.push_back("rl.algorithm=" + arguments.algorithm);
+  KW_TRY(Configuration configuration, load_configuration(sources));
+  if (arguments.minutes > 0) {
+    KW_TRY_VOID(scale_minutes(configuration, arguments.minutes));
+    KW_TRY_VOID(configuration.complete());
+  }
+  return configuration;
+}
+
+fs::path folder_for(const TrainArguments& arguments) {
+  if (!arguments.run.empty()) {
+    // A name alone is one of the runs' folder, as for `runs show`.
+    std::error_code ignored;
+    const fs::path run = arguments.run;
+    return run.has_parent_path() || fs::exists(run, ignored) ? run : runs_folder() / run;
+  }
+  return runs_folder() / (arguments.sources.preset.empty() ? "train" : arguments.sources.preset);
+}
+
+Result<PipelineOutcome> train(const TrainArguments& arguments, const fs::path& folder) {
+  if (arguments.resume || !arguments.says_how()) {
+    KW_TRY(auto stored, run_configuration(folder));
+    if (!stored && arguments.resume) return Error{"there is no run to go on with in " + folder.string(), "", {}};
+    if (!stored) return Error{"how is it to train?", "--preset quickstart, laptop or h200, or --config FILE", {}};
+    if (!arguments.says_how()) return run_pipeline(folder, *stored);
+  }
+  KW_TRY(const Configuration configuration, configuration_for(arguments));
+  return run_pipeline(folder, configuration);
+}
+
+void show_outcome(Context& context, const PipelineOutcome& outcome, const fs::path& folder) {
+  if (context.json) {
+    print_json(kw::to_json(outcome));
+  } else if (!outcome.interrupted) {
+    Table stages({"stage", "took"}, {Align::left, Align::right});
+    for (const StageRecord& stage : outcome.record.stages) stages.add({stage.name, duration_text(stage.seconds)});
+    std::cout << "\n" << stages.text() << "\n";
+    if (!outcome.outcome.empty()) std::cout << outcome_text(outcome.outcome) << "\n";
+    std::cout << "The agents are in " << outcome.agents << "\n";
+    if (fs::exists(folder / "report.html")) std::cout << "The report is " << (folder / "report.html").string() << "\n";
+    std::cout << fmt::format("kernelwright optimize softmax --model {} shows them at work\n", folder.string());
+  }
+  if (!outcome.interrupted) return;
+  std::cerr << fmt::format("stopped; kernelwright train --resume {} goes on from here\n", folder.string());
+  context.exit_code = exit_interrupted;
+}
+
+}  // namespace
 
 void show_training_result(Context& context, const Json& result) {
   if (context.json) {
@@ -27,86 +111,46 @@ void show_training_result(Context& context, const Json& result) {
 }
 
 void add_train_command(CLI::App& app, Context& context) {
-  auto* train = app.add_subcommand("train", "Teaches a model to write kernels");
-  train->require_subcommand(1);
-  add_train_gather_command(*train, context);
-  add_train_rl_command(*train, context);
-  auto* sft = train->add_subcommand("sft",
-                                    "Supervised training on generated tasks and judged kernels; goes on where it "
-                                    "was stopped");
-  auto arguments = std::make_shared<SftArguments>();
-  SupervisedOptions& training = arguments->training;
-  training.producers = 0;
-  LessonPlan& plan = arguments->plan;
-  sft->add_option("OUT", arguments->out, "the run's folder: checkpoints, metrics, and `agents` at the end")->required();
-  sft->add_option("--model", arguments->model,
-                  "a preset to start from nothing (tiny-1m, tiny-3m, tiny-6m, small-30m ...), a fetched name, a GGUF "
-                  "file or a Hugging Face folder")
-      ->capture_default_str();
-  sft->add_option("--method", arguments->method,
-                  "full: all weights; lora: an adapter for each role; qlora: the same on the CPU, the base stays in "
-                  "the 4-bit blocks of its GGUF file")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"full", "lora", "qlora"}));
-  sft->add_option("--adapter", arguments->adapters, "ROLE=FOLDER: an adapter to start from");
-  sft->add_option("--rank", arguments->rank, "of adapters")->capture_default_str()->check(CLI::Range(1, 256));
-  sft->add_option("--alpha", arguments->alpha, "scale of adapters is alpha / rank")->capture_default_str();
-  sft->add_option("--vocabulary", arguments->vocabulary, "tokens of a new vocabulary")
-      ->capture_default_str()
-      ->check(CLI::Range(512, 65536));
-  sft->add_option("--store", arguments->store, "judged kernels (data make), for all lessons but generate");
-  sft->add_option("--lessons", arguments->lessons, "KIND=SHARE of generate, optimise, repair, report [generate=1]")
-      ->delimiter(',');
-  sft->add_option("--conversations", arguments->conversations,
-                  "a store of conversations (train gather): their answers that worked are lessons too");
-  sft->add_option("--own-share", arguments->own, "of lessons from conversations")->capture_default_str();
-  sft->add_option("--house-style", plan.house_style, "share of answers in one style")->capture_default_str();
-  sft->add_option("--rewrite", plan.rewrite, "share of repairs that write the kernel anew")->capture_default_str();
-  sft->add_option("--level-named", plan.level_named, "share of prompts that ask for a level")->capture_default_str();
-  sft->add_option("--plain", plan.plain_unnamed, "share of naive kernels where no level is asked for")
-      ->capture_default_str();
-  sft->add_option("--longest", plan.longest, "tokens of a lesson; longer ones are left out")->capture_default_str();
-  auto* steps = sft->add_option("--steps", training.steps, "gradient steps")->check(CLI::PositiveNumber);
-  sft->add_option("--minutes", training.minutes, "instead: as many steps as fit into this time")
-      ->check(CLI::PositiveNumber)
-      ->excludes(steps);
-  sft->add_option("--batch", training.batch_tokens, "tokens of a step")->capture_default_str();
-  sft->add_option("--pass", training.pass_tokens, "tokens that are in memory at once")->capture_default_str();
-  sft->add_option("--optimizer", arguments->optimizer, "muon: for the matrices of a model that is trained as a whole")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"adamw", "muon"}));
-  sft->add_option("--lr", training.peak_learning_rate, "peak learning rate")->capture_default_str();
-  sft->add_option("--warm-up", training.warm_up_share, "share of the steps")->capture_default_str();
-  sft->add_option("--last-lr", training.last_share, "share of the peak at the end")->capture_default_str();
-  sft->add_option("--weight-decay", arguments->weight_decay)->capture_default_str();
-  sft->add_option("--evaluations", training.evaluations, "spread over the run")->capture_default_str();
-  sft->add_option("--checkpoint-every", training.checkpoint_every, "steps, besides those with an evaluation");
-  sft->add_option("--log-every", training.log_every, "steps")->capture_default_str()->check(CLI::PositiveNumber);
-  sft->add_option("--exam", arguments->exam, "held-out tasks of an evaluation")->capture_default_str();
-  sft->add_option("--optimizer-exam", arguments->optimizer_exam, "kernels to improve, and as many to repair")
-      ->capture_default_str();
-  sft->add_option("--exam-seed", arguments->exam_seed)->capture_default_str();
-  sft->add_option("--answer-tokens", arguments->answer_tokens, "longest answer in an exam")->capture_default_str();
-  sft->add_option("--judge-workers", arguments->judge_workers, "0: one for each core");
-  sft->add_option("--producers", training.producers, "threads that make lessons; 0: as the machine allows");
-  sft->add_option("--threads", arguments->threads, "of the CPU's trainer; 0: all cores");
-  sft->add_option("--seed", arguments->seed)->capture_default_str();
-  sft->add_option("--audit", arguments->audit, "share of generated kernels that are judged in the background")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  sft->add_option("--show", arguments->show, "instead of training: so many lessons, the first of them in full");
-  add_device_option(*sft, arguments->device);
-  add_json_flag(*sft, context);
-  sft->footer(
+  auto* train_command = app.add_subcommand(
+      "train",
+      "Teaches agents to write kernels: data, supervised training, reinforcement learning, evaluation, report");
+  add_train_sft_command(*train_command, context);
+  add_train_gather_command(*train_command, context);
+  add_train_rl_command(*train_command, context);
+  auto arguments = std::make_shared<TrainArguments>();
+  train_command->add_option("RUN", arguments->run,
+                            "the run's folder, or its name in runs/ [the preset's]; one that is there is gone on with");
+  train_command->add_option("--preset", arguments->sources.preset, "quickstart, laptop or h200");
+  train_command->add_option("--config", arguments->sources.file, "a YAML file, or config.json of a run");
+  train_command->add_option("--set", arguments->sources.assignments, "KEY=VALUE (kernelwright config); may be repeated")
+      ->expected(1)
+      ->take_all();
+  train_command->add_option("--algorithm", arguments->algorithm, "rl.algorithm")
+      ->check(CLI::IsMember({"grpo", "dr_grpo", "rloo", "dapo", "ppo"}));
+  train_command
+      ->add_option("--minutes", arguments->minutes, "for all training stages together, instead of the preset's")
+      ->check(CLI::Range(0.01, 1e5));
+  train_command->add_flag("--from-nothing", arguments->sources.from_nothing,
+                          "a new model instead of the preset's start");
+  train_command->add_flag("--skip-sft", arguments->skip_sft, "sft.enabled=false");
+  train_command->add_flag("--skip-rl", arguments->skip_rl, "rl.enabled=false");
+  train_command->add_flag("--resume", arguments->resume,
+                          "go on with RUN as it was configured; an error if it is not there");
+  add_json_flag(*train_command, context);
+  train_command->footer(
       "Examples:\n"
-      "  kernelwright train sft runs/tiny --model tiny-6m --minutes 15\n"
-      "  kernelwright train sft runs/smollm2 --model smollm2-135m --method lora --store data/store "
-      "--lessons generate=0.6,optimise=0.25,repair=0.15 --lr 1e-3 --minutes 8");
-  sft->callback([&context, arguments] {
+      "  kernelwright train --preset quickstart                     ten minutes on two cores\n"
+      "  kernelwright train my-run --preset laptop --minutes 20     an hour's recipe in a third of the time\n"
+      "  kernelwright train dapo --preset quickstart --algorithm dapo --set rl.lr=2e-4\n"
+      "  kernelwright train --resume my-run                         after Ctrl-C, or a power cut\n"
+      "  kernelwright evaluate my-run                               what its agents can do");
+  train_command->callback([&context, arguments, train_command] {
+    if (!train_command->get_subcommands().empty()) return;
     install_interrupt_handling();
-    const auto result = train_sft(*arguments);
-    if (!result.ok()) return fail(context, result.error());
-    show_training_result(context, *result);
+    const fs::path folder = folder_for(*arguments);
+    const auto outcome = train(*arguments, folder);
+    if (!outcome.ok()) return fail(context, outcome.error());
+    show_outcome(context, *outcome, folder);
   });
 }
 

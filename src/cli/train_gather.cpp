@@ -26,7 +26,7 @@ void add_train_gather_command(CLI::App& train, Context& context) {
       ->check(CLI::Range(1, 64));
   command->add_option("--temperature", arguments->temperature)->capture_default_str();
   command->add_option("--answer-tokens", arguments->answer_tokens, "longest answer")->capture_default_str();
-  command->add_option("--judge-workers", arguments->judge_workers, "0: one for each core");
+  command->add_option("--judge-workers", arguments->judge.workers, "0: one for each core");
   add_device_option(*command, arguments->device);
   add_json_flag(*command, context);
   command->footer("Example:\n  kernelwright train gather runs/talk.db --model tiny --tasks 200");

@@ -4,12 +4,10 @@
 
 #include "base/interrupt.h"
 #include "base/progress.h"
-#include "compile/service.h"
 #include "data/stream.h"
 #include "episode/agent_model.h"
 #include "episode/episode_engine.h"
 #include "supervised/conversation_lessons.h"
-#include "training/cores.h"
 
 namespace kw {
 
@@ -18,14 +16,10 @@ using Json = nlohmann::ordered_json;
 Result<Json> gather(const GatherArguments& arguments) {
   AgentModelOptions model_options;
   model_options.device = arguments.device;
+  model_options.threads = arguments.threads;
   KW_TRY(const auto model, AgentModel::open(arguments.model, model_options));
   KW_TRY(const auto store, EpisodeStore::open(arguments.store));
-  ServiceOptions service_options;
-  service_options.pool.workers = workers_or_cores(arguments.judge_workers);
-  CompileService service(service_options);
-  JudgeOptions judge_options;
-  KW_TRY(judge_options.profile, load_profile("h200"));
-  Judge judge(service, judge_options);
+  KW_TRY(const auto judge, JudgeSession::start(arguments.judge));
 
   EngineOptions options;
   KW_TRY(options.episode, episode_options());
@@ -34,13 +28,14 @@ Result<Json> gather(const GatherArguments& arguments) {
   options.episode.samples = arguments.samples;
   options.episode.temperature = arguments.temperature;
   options.episode.answer_tokens = arguments.answer_tokens;
-  options.judge_workers = arguments.judge_workers;
+  options.judge_workers = arguments.judge.workers;
   options.store = store.get();
   options.model = model->fingerprint();
 
   StreamOptions stream_options;
   stream_options.seed = arguments.seed;
   stream_options.naive_too = true;
+  stream_options.families = arguments.families;
   const ExampleStream stream(stream_options);
   std::vector<EpisodeRequest> requests;
   for (std::uint64_t i = 0; i < arguments.tasks; ++i) {
@@ -63,10 +58,20 @@ Result<Json> gather(const GatherArguments& arguments) {
   };
   Rollout rollout(model->decoder(), &model->dialect().tokenizer());
   KW_TRY(const auto engine, EpisodeEngine::make(
-                                rollout, model->dialect(), judge,
+                                rollout, model->dialect(), judge->judge(),
                                 [&](AgentRole role) { return model->adapter_of(role); }, options, hooks));
   KW_TRY(const std::vector<Episode> episodes, engine->run(std::move(requests)));
   progress.finish();
+  // Of all conversations, also those that were held before an interruption.
+  answers = good = 0;
+  for (const Episode& episode : episodes)
+    for (const Turn& turn : episode.turns) {
+      const Verdict* given = turn.given_turn >= 0 ? &verdict_of(episode, turn.given_turn) : nullptr;
+      for (const TurnSample& sample : turn.samples) {
+        ++answers;
+        good += worked(turn, sample, given);
+      }
+    }
   Json result = {
       {"store", arguments.store}, {"conversations", episodes.size()}, {"answers", answers}, {"worked", good}};
   result["interrupted"] = interrupted();

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "base/result.h"
+#include "data/problem.h"
+#include "judge/judge_session.h"
 
 namespace kw {
 
@@ -16,13 +18,15 @@ struct GatherArguments {
   std::string model = "tiny";
   std::uint64_t tasks = 100;
   std::uint64_t first = 0;
+  std::vector<Family> families;  // of tasks; empty: all that training may see
   std::uint64_t seed = 1;
   int turns = 2;
   std::int64_t samples = 4;
   float temperature = 1;
   std::int64_t answer_tokens = 1024;
-  int judge_workers = 0;
+  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200"};
   std::string device = "auto";
+  int threads = 0;
 };
 
 // {"store", "conversations", "answers", "worked", "interrupted"}

@@ -37,15 +37,6 @@ Result<void> set_terms(const std::vector<std::string>& texts, RewardShape& shape
   return {};
 }
 
-Result<RewardShape> shape_for(const RlArguments& arguments, std::optional<AgentRole> role) {
-  KW_TRY(RewardShape shape, reward_shape(arguments.reward, role));
-  shape.speed_scale = arguments.speed_scale == "log" ? SpeedScale::logarithmic : SpeedScale::linear;
-  shape.target_speedup = arguments.target_speedup;
-  KW_TRY_VOID(set_terms(arguments.terms, shape));
-  KW_TRY_VOID(check_shape(shape));
-  return shape;
-}
-
 // What was said on the command line, over what belongs to the algorithm.
 Result<ReinforceOptions> options_from(const RlArguments& arguments) {
   KW_TRY(const Algorithm algorithm, algorithm_from(arguments.algorithm));
@@ -67,9 +58,9 @@ Result<ReinforceOptions> options_from(const RlArguments& arguments) {
   KW_TRY(options.credit.rule, credit_rule_from(arguments.credit));
   options.credit.overlong_buffer =
       arguments.overlong_buffer >= 0 ? arguments.overlong_buffer : usual.credit.overlong_buffer;
-  KW_TRY(options.credit.outcome, shape_for(arguments, std::nullopt));
-  KW_TRY(options.episode.generator_reward, shape_for(arguments, AgentRole::generator));
-  KW_TRY(options.episode.optimizer_reward, shape_for(arguments, AgentRole::optimizer));
+  KW_TRY(options.credit.outcome, reward_shape_for(arguments, std::nullopt));
+  KW_TRY(options.episode.generator_reward, reward_shape_for(arguments, AgentRole::generator));
+  KW_TRY(options.episode.optimizer_reward, reward_shape_for(arguments, AgentRole::optimizer));
   if (arguments.stop_reward > 0) options.episode.stop_reward = arguments.stop_reward;
   options.episode.seed = options.seed;
   options.conversations = fs::path(arguments.out) / "conversations";
@@ -89,9 +80,11 @@ Result<Bench> make_bench(const RlArguments& arguments) {
   Bench bench;
   ServiceOptions service;
   service.pool.workers = workers_or_cores(arguments.rl.judge_workers);
+  service.disk_cache = arguments.cache;
   bench.service = std::make_unique<CompileService>(service);
   JudgeOptions judge;
-  KW_TRY(judge.profile, load_profile("h200"));
+  judge.cache = arguments.cache;
+  KW_TRY(judge.profile, load_profile(arguments.profile));
   if (arguments.judge_on != "emulator") {
     GpuBackendOptions options;
     options.pool.workers = std::max(1, std::min(4, cores() / 2));
@@ -136,6 +129,10 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   options.seed = rl.seed;
   options.optimizer.learning_rate = rl.learning_rate;
   options.optimizer.weight_decay = arguments.weight_decay;
+  options.optimizer.beta1 = arguments.beta1;
+  options.optimizer.beta2 = arguments.beta2;
+  options.optimizer.clip_norm = arguments.clip_norm;
+  KW_TRY(options.optimizer.kind, optimizer_kind(arguments.optimizer));
   KW_TRY(StartingModels started,
          open_starting_models(files, options,
                               {.reference = rl.kl.coefficient > 0, .critic = rl.algorithm == Algorithm::ppo}));
@@ -220,7 +217,7 @@ Result<std::unique_ptr<RunLog>> open_log(const RlArguments& arguments, const Rei
   const fs::path out = arguments.out;
   RunLogOptions options;
   options.folder = out;
-  options.name = fs::absolute(out).lexically_normal().filename().string();
+  options.name = arguments.name.empty() ? fs::absolute(out).lexically_normal().filename().string() : arguments.name;
   options.kind = "rl";
   options.configuration = configuration_of(arguments, rl, models);
   options.resume_after_step = latest ? latest->step : -1;
@@ -230,6 +227,18 @@ Result<std::unique_ptr<RunLog>> open_log(const RlArguments& arguments, const Rei
 }
 
 }  // namespace
+
+Result<RewardShape> reward_shape_for(const RlArguments& arguments, std::optional<AgentRole> role) {
+  KW_TRY(RewardShape shape, reward_shape(arguments.reward, role));
+  shape.speed_scale = arguments.speed_scale == "log" ? SpeedScale::logarithmic : SpeedScale::linear;
+  shape.target_speedup = arguments.target_speedup;
+  if (arguments.improvement_target > 0) shape.improvement_target = arguments.improvement_target;
+  if (arguments.repair >= 0) shape.repair = arguments.repair;
+  if (arguments.gate != "shape") shape.gate = arguments.gate == "always";
+  KW_TRY_VOID(set_terms(arguments.terms, shape));
+  KW_TRY_VOID(check_shape(shape));
+  return shape;
+}
 
 Result<Json> train_rl(const RlArguments& arguments) {
   KW_TRY(const ReinforceOptions given, options_from(arguments));
@@ -243,9 +252,9 @@ Result<Json> train_rl(const RlArguments& arguments) {
   const std::int64_t context = models.policy->description().context;
   options.update.pass_tokens = std::max(options.update.pass_tokens, context);
   KW_TRY(const TaskPool pool, pool_from(arguments));
-  KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed));
+  KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed, arguments.rules));
   KW_TRY(const Bench bench, make_bench(arguments));
-  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints"));
+  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
   KW_TRY(const auto log, open_log(arguments, options, models, checkpoints));
   std::cerr << fmt::format("{}, {} on {}, judged {}; {} tasks to learn from\n", arguments.model, arguments.algorithm,
                            models.policy->device(), bench.gpu ? "on the GPU" : "in the emulator", pool.tasks.size());

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "training/cores.h"
 
 namespace kw {
 
@@ -15,19 +14,14 @@ using Json = nlohmann::ordered_json;
 Result<std::unique_ptr<SupervisedExaminer>> SupervisedExaminer::make(const SftArguments& arguments,
                                                                      const LessonPlan& plan, Learner& learner) {
   std::unique_ptr<SupervisedExaminer> examiner(new SupervisedExaminer(arguments, learner));
-  ServiceOptions service;
-  service.pool.workers = workers_or_cores(arguments.judge_workers);
-  examiner->service_.emplace(service);
-  JudgeOptions judge;
-  KW_TRY(judge.profile, load_profile("h200"));
-  examiner->judge_.emplace(*examiner->service_, judge);
+  KW_TRY(examiner->judge_, JudgeSession::start(arguments.judge));
   if (plan.share[0] > 0)
     examiner->questions_ = drawn_questions(DataSplit::composition, arguments.exam_seed, arguments.exam);
   if (plan.share[1] + plan.share[2] > 0 && arguments.optimizer_exam > 0) {
     const std::size_t improve = plan.share[1] > 0 ? arguments.optimizer_exam : 0;
     const std::size_t repair = plan.share[2] > 0 ? arguments.optimizer_exam : 0;
-    KW_TRY(auto more,
-           optimizer_questions(*examiner->judge_, DataSplit::composition, arguments.exam_seed + 1, improve, repair));
+    KW_TRY(auto more, optimizer_questions(examiner->judge_->judge(), DataSplit::composition, arguments.exam_seed + 1,
+                                          improve, repair));
     for (ExamQuestion& question : more) examiner->questions_.push_back(std::move(question));
   }
   // The loss on answers to tasks that training never shows.
@@ -66,9 +60,9 @@ Result<Evaluation> SupervisedExaminer::examine(std::int64_t step) {
   Rollout rollout(*decoder, &learner_.dialect().tokenizer());
   ExamOptions options;
   options.max_tokens = arguments_.answer_tokens;
-  options.judge_workers = arguments_.judge_workers;
+  options.judge_workers = arguments_.judge.workers;
   KW_TRY(const ExamResult result, sit_exam(
-                                      rollout, learner_.dialect(), *judge_, questions_,
+                                      rollout, learner_.dialect(), judge_->judge(), questions_,
                                       [this](AgentRole role) { return learner_.adapter_of(role); }, options));
   KW_TRY_VOID(keep(result, step));
   evaluation.score = 0;

@@ -1,10 +1,9 @@
 #pragma once
 // The exam during supervised training: held-out tasks, answered and judged for real.
 
-#include <optional>
+#include <memory>
 #include <vector>
 
-#include "compile/service.h"
 #include "evaluate/exam.h"
 #include "learner/learner.h"
 #include "training/supervised_run.h"
@@ -18,8 +17,8 @@ class SupervisedExaminer {
                                                           Learner& learner);
   Result<Evaluation> examine(std::int64_t step);
 
-  CompileService& service() { return *service_; }
-  const JudgeOptions& judge_options() const { return judge_->options(); }
+  CompileService& service() { return judge_->service(); }
+  const JudgeOptions& judge_options() const { return judge_->judge().options(); }
 
  private:
   SupervisedExaminer(const SftArguments& arguments, Learner& learner) : arguments_(arguments), learner_(learner) {}
@@ -28,8 +27,7 @@ class SupervisedExaminer {
 
   const SftArguments& arguments_;
   Learner& learner_;
-  std::optional<CompileService> service_;
-  std::optional<Judge> judge_;
+  std::unique_ptr<JudgeSession> judge_;
   std::vector<ExamQuestion> questions_;
   PackedBatch loss_batch_;
 };

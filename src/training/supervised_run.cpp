@@ -58,6 +58,20 @@ std::vector<AgentRole> roles_of(const LessonPlan& plan) {
   return roles;
 }
 
+Result<LessonPlan> plan_of(const SftArguments& arguments) {
+  LessonPlan plan = arguments.plan;
+  plan.seed = arguments.seed;
+  KW_TRY_VOID(set_shares(arguments.lessons, plan));
+  return plan;
+}
+
+Result<void> make_folder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {folder.string(), 0, 0}};
+  return {};
+}
+
 // The vocabulary of a run is made once and lies beside it.
 Result<Tokenizer> vocabulary_of(const SftArguments& arguments, const LessonPlan& plan) {
   const fs::path file = fs::path(arguments.out) / "tokenizer.json";
@@ -82,6 +96,9 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
   options.seed = arguments.seed;
   options.optimizer.learning_rate = arguments.training.peak_learning_rate;
   options.optimizer.weight_decay = arguments.weight_decay;
+  options.optimizer.beta1 = arguments.beta1;
+  options.optimizer.beta2 = arguments.beta2;
+  options.optimizer.clip_norm = arguments.clip_norm;
   KW_TRY(options.optimizer.kind, optimizer_kind(arguments.optimizer));
   for (const std::string& text : arguments.adapters) {
     const std::size_t sign = text.find('=');
@@ -117,7 +134,12 @@ Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, con
   KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
   if (arguments.method == "qlora") KW_TRY_VOID(check_quantised(files, arguments));
   base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
-  if (!options.train_base) options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
+  if (!options.train_base) {
+    options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
+    // Who learns nothing here is still one of the agents that are saved.
+    for (const auto& [role, folder] : agents.adapters)
+      if (std::ranges::count(options.adapters, role) == 0) options.adapters.push_back(role);
+  }
   return Learner::from_files(files, options);
 }
 
@@ -173,16 +195,19 @@ Result<Json> show_lessons(const SftArguments& arguments, const LessonStream& les
 
 }  // namespace
 
+Result<void> make_vocabulary(const SftArguments& arguments) {
+  KW_TRY(const LessonPlan plan, plan_of(arguments));
+  KW_TRY_VOID(make_folder(arguments.out));
+  KW_TRY([[maybe_unused]] const Tokenizer tokenizer, vocabulary_of(arguments, plan));
+  return {};
+}
+
 Result<Json> train_sft(const SftArguments& arguments) {
   if (arguments.show == 0 && (arguments.training.steps > 0) == (arguments.training.minutes > 0))
     return Error{"how long is it to train?", "--steps or --minutes", {}};
-  LessonPlan plan = arguments.plan;
-  plan.seed = arguments.seed;
-  KW_TRY_VOID(set_shares(arguments.lessons, plan));
+  KW_TRY(LessonPlan plan, plan_of(arguments));
   const fs::path out = arguments.out;
-  std::error_code failed;
-  fs::create_directories(out, failed);
-  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {out.string(), 0, 0}};
+  KW_TRY_VOID(make_folder(out));
 
   std::string base;
   KW_TRY(const auto learner, make_learner(arguments, plan, base));
@@ -198,11 +223,11 @@ Result<Json> train_sft(const SftArguments& arguments) {
   if (arguments.show > 0) return show_lessons(arguments, lessons, learner->dialect());
   KW_TRY(const auto examiner, SupervisedExaminer::make(arguments, plan, *learner));
 
-  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints"));
+  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
   KW_TRY(const std::int64_t after, resume_step(checkpoints));
   RunLogOptions log_options;
   log_options.folder = out;
-  log_options.name = fs::absolute(out).lexically_normal().filename().string();
+  log_options.name = arguments.name.empty() ? fs::absolute(out).lexically_normal().filename().string() : arguments.name;
   log_options.kind = "sft";
   log_options.configuration = configuration_of(arguments, plan);
   log_options.resume_after_step = after;

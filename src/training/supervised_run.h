@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/judge_session.h"
 #include "lesson/lesson.h"
 #include "supervised/supervised.h"
 
@@ -15,6 +16,7 @@ namespace kw {
 
 struct SftArguments {
   std::string out;
+  std::string name;  // of the run; empty: the folder's
   std::string model = "tiny-6m";
   std::string method = "full";
   std::vector<std::string> adapters;  // ROLE=FOLDER
@@ -25,7 +27,8 @@ struct SftArguments {
   LessonPlan plan;
   SupervisedOptions training;
   std::string optimizer = "adamw";
-  double weight_decay = 0.01;
+  double beta1 = 0.9, beta2 = 0.95, weight_decay = 0.01;
+  double clip_norm = 1;  // 0: never
   std::int64_t rank = 16;
   double alpha = 32;
   std::string device = "auto";
@@ -34,7 +37,8 @@ struct SftArguments {
   std::size_t optimizer_exam = 24;
   std::uint64_t exam_seed = 7001;
   std::int64_t answer_tokens = 1024;
-  int judge_workers = 0;
+  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200"};
+  int keep_checkpoints = 2;  // and the best
   std::uint64_t seed = 1;
   std::uint64_t show = 0;
   double audit = 0.01;
@@ -44,5 +48,7 @@ struct SftArguments {
 
 // How it ended: {"out", "step", "loss", ..., "interrupted", "agents"}.
 Result<nlohmann::ordered_json> train_sft(const SftArguments& arguments);
+// tokenizer.json of a model from nothing; train_sft makes it where it is not there.
+Result<void> make_vocabulary(const SftArguments& arguments);
 
 }  // namespace kw
