@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -91,6 +92,21 @@ Result<void> LineFile::add(std::string_view line) {
 Result<void> LineFile::sync() {
   if (::fsync(file_) != 0) return line_error("cannot sync", path_);
   return {};
+}
+
+Result<LoggedLines> read_metric_lines(const std::filesystem::path& path, std::size_t limit_bytes) {
+  KW_TRY(const std::string text, read_file(path, limit_bytes));
+  LoggedLines read;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    auto parsed = parse_line(std::string_view(text).substr(at, end - at));
+    at = end + 1;
+    if (parsed)
+      read.lines.push_back(std::move(*parsed));
+    else
+      ++read.unreadable;
+  }
+  return read;
 }
 
 Result<std::vector<LoggedLine>> drop_lines_after(const std::filesystem::path& path, std::int64_t step) {
