@@ -105,7 +105,7 @@ constexpr Setting rl_settings[] = {
     {"rl.kl_estimator", word, "k3", "how the distance is estimated from samples", 0, 0, "k1 k2 k3"},
     {"rl.kl_target", number, "0", "distance a token that the weight is adapted to; 0: the weight is fixed", 0, 100},
     {"rl.kl_horizon", number, "10000", "answers over which the weight follows", 1, many},
-    {"rl.entropy_bonus", number, "0", "weight of a bonus for variety", 0, 10},
+    {"rl.entropy_bonus", number, "0", "weight of a bonus for variety; below 0: for certainty", -10, 10},
     {"rl.most_importance", number, "2", "largest correction for differences between sampler and trainer", 1, 1e3},
     {"rl.gamma", number, "1", "PPO: discount from token to token", 0, 1},
     {"rl.lambda", number, "0.95", "PPO: of generalised advantage estimation", 0, 1},
