@@ -33,7 +33,8 @@ void add_calibrate_command(CLI::App& app, Context& context);
 void add_model_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 void add_reward_command(CLI::App& app, Context& context);
-void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer, report
+void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer
+void add_report_command(CLI::App& app, Context& context);
 void add_data_command(CLI::App& app, Context& context);
 void add_converse_commands(CLI::App& app, Context& context);  // generate, optimize
 void add_evaluate_command(CLI::App& app, Context& context);

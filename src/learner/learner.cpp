@@ -6,6 +6,7 @@
 
 #include "arithmetic/cpu_roof.h"
 #include "base/file.h"
+#include "base/unfinished_files.h"
 #include "model/adapter.h"
 #include "model/cpu_trainer.h"
 #include "model/presets.h"
@@ -188,6 +189,7 @@ Result<void> Learner::save_agents(const std::filesystem::path& folder, const std
     KW_TRY_VOID(trainer_->read_parameters(parameters));
     KW_TRY_VOID(save_model(folder, parameters, &dialect_->tokenizer(), type));
   }
+  remove_unfinished_files(folder);  // of a save that was killed
   const nlohmann::ordered_json agents = {{"format", 1}, {"base", train_base_ ? "." : base}, {"adapters", adapters}};
   return write_file_atomic(folder / "agents.json", agents.dump(2) + "\n");
 }

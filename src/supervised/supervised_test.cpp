@@ -21,7 +21,8 @@ class LogInMemory : public RunLog {
  public:
   Result<void> metrics(std::int64_t step, const Metrics& metrics) override {
     for (const auto& [name, value] : metrics)
-      if (name == "sft/loss" || name == "sft/grad_norm") lines.emplace_back(step, name, value);
+      if (name == "sft/loss" || name == "sft/grad_norm" || name == "exam/correct")
+        lines.emplace_back(step, name, value);
     for (const auto& [name, value] : metrics) latest[name] = value;
     return {};
   }
@@ -137,6 +138,53 @@ TEST(Supervised, ResumedIsBitForBitUndisturbed) {
       train_supervised(*second, room.lessons, room.dialect, base_alone, short_run(), saved, log_resumed, {}).ok());
   EXPECT_EQ(values_of(*second, room.model), values_of(*undisturbed, room.model));
   EXPECT_EQ(log_resumed.lines, log.lines);
+}
+
+// Half an exam is not logged, and an exam that was held keeps its score when the run is stopped right after it.
+TEST(Supervised, AnInterruptedExamIsHeldWhenTheRunGoesOn) {
+  Classroom room = Classroom::make();
+  SupervisedOptions options = short_run();
+  options.steps = 8;
+  options.evaluations = 2;
+  options.checkpoint_every = 0;
+  SupervisedHooks hooks;
+  hooks.evaluate = [](std::int64_t step) -> Result<Evaluation> {
+    const auto at = static_cast<double>(step);
+    return Evaluation{.score = 1 / at, .metrics = {{"exam/correct", at}}, .line = ""};
+  };
+  LogInMemory log, log_resumed;
+  const auto undisturbed = room.trainer();
+  Checkpoints checkpoints = *Checkpoints::open(fresh_folder("examined"));
+  ASSERT_TRUE(
+      train_supervised(*undisturbed, room.lessons, room.dialect, base_alone, options, checkpoints, log, hooks).ok());
+
+  const fs::path folder = fresh_folder("examined_resumed");
+  install_interrupt_handling();
+  const std::int64_t middle = options.steps / 2;
+  // In the exam, right after it, in the last exam.
+  for (const auto& [stop_at, during] : {std::pair(middle, true), {middle, false}, {options.steps, true}}) {
+    const auto trainer = room.trainer();
+    Checkpoints saved = *Checkpoints::open(folder);
+    SupervisedHooks stop = hooks;
+    stop.evaluate = [&](std::int64_t step) {
+      if (during && step == stop_at) raise(SIGINT);
+      return hooks.evaluate(step);
+    };
+    stop.evaluated = [&](std::int64_t step, const Evaluation&) {
+      if (!during && step == stop_at) raise(SIGINT);
+    };
+    const auto summary =
+        train_supervised(*trainer, room.lessons, room.dialect, base_alone, options, saved, log_resumed, stop);
+    clear_interrupt();
+    ASSERT_TRUE(summary.ok() && summary->interrupted);
+    EXPECT_EQ(summary->last.step, stop_at);
+  }
+  const auto last = room.trainer();
+  Checkpoints saved = *Checkpoints::open(folder);
+  ASSERT_TRUE(train_supervised(*last, room.lessons, room.dialect, base_alone, options, saved, log_resumed, hooks).ok());
+  EXPECT_EQ(values_of(*last, room.model), values_of(*undisturbed, room.model));
+  EXPECT_EQ(log_resumed.lines, log.lines);
+  EXPECT_EQ((*saved.best())->step, (*checkpoints.best())->step);
 }
 
 TEST(Supervised, SmallPassesGiveTheSameStepAsOneLargePass) {
