@@ -183,6 +183,7 @@ class Examiner {
     held_out.seed = arguments.exam_seed;
     std::ranges::fill(held_out.share, 0.0);
     held_out.share[0] = 1;
+    held_out.ramp = 0;
     KW_TRY(const LessonStream stream, LessonStream::make(learner.dialect(), nullptr, held_out));
     Scribe scribe(learner.dialect());
     examiner->loss_batch_.starts = {0};
@@ -309,6 +310,8 @@ Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
           {"weight_decay", arguments.weight_decay},
           {"rank", arguments.rank},
           {"house_style", plan.house_style},
+          {"formulas", plan.formulas},
+          {"ramp", plan.ramp},
           {"device", arguments.device}};
 }
 
@@ -390,7 +393,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
       if (lesson.kind != LessonKind::generate || !StreamAudit::chosen(plan.seed, lesson.index, arguments.audit)) return;
       std::uint64_t variant = 0;
       if (const auto example = lessons.example_at(lesson.index, &variant))
-        audit->used(lesson.index, example->level, variant);
+        audit->used(example->drawn.index, example->level, variant);
     };
   hooks.evaluate = [&](std::int64_t step) { return examiner->examine(step); };
   hooks.evaluated = [&](std::int64_t step, const Evaluation& evaluation) {
@@ -509,6 +512,12 @@ void add_train_command(CLI::App& app, Context& context) {
                   "a store of conversations (train gather): their answers that worked are lessons too");
   sft->add_option("--own-share", arguments->own, "of lessons from conversations")->capture_default_str();
   sft->add_option("--house-style", plan.house_style, "share of answers in one style")->capture_default_str();
+  sft->add_option("--formulas", plan.formulas,
+                  "share of generate's answers in that style that write expressions as the task does")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  sft->add_option("--ramp", plan.ramp, "lessons over which generate's tasks grow from short ones to all")
+      ->capture_default_str();
   sft->add_option("--rewrite", plan.rewrite, "share of repairs that write the kernel anew")->capture_default_str();
   sft->add_option("--level-named", plan.level_named, "share of prompts that ask for a level")->capture_default_str();
   sft->add_option("--plain", plan.plain_unnamed, "share of naive kernels where no level is asked for")

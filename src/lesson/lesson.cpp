@@ -14,6 +14,8 @@ StreamOptions training_stream(const LessonPlan& plan) {
   return options;
 }
 
+constexpr std::uint64_t ramp_candidates = 8;
+
 bool chance(Random& random, double share) { return random.uniform() < share; }
 
 template <class Items>
@@ -89,14 +91,31 @@ LessonKind LessonStream::kind_of(Random& random) const {
   return LessonKind::generate;
 }
 
+// On the ramp, the easiest of several tasks: of many at its beginning, of one at its end. What is easy is short.
+DrawnTask LessonStream::task_for(std::uint64_t index) const {
+  DrawnTask easiest = stream_.task_at(index);
+  if (index >= plan_.ramp) return easiest;
+  const std::uint64_t others = ramp_candidates * (plan_.ramp - index) / plan_.ramp;
+  std::size_t least = stream_.kernel_for(easiest, Level::naive, house_style).size();
+  for (std::uint64_t other = 1; other <= others; ++other) {
+    DrawnTask drawn = stream_.task_at(index + (other << 48));
+    const std::size_t length = stream_.kernel_for(drawn, Level::naive, house_style).size();
+    if (length >= least) continue;
+    least = length;
+    easiest = std::move(drawn);
+  }
+  return easiest;
+}
+
 Example LessonStream::generated(std::uint64_t index, Random& random, bool& named, std::uint64_t* written) const {
   Example example;
-  example.drawn = stream_.task_at(index);
+  example.drawn = task_for(index);
   const std::vector<Level> levels = levels_of(example.drawn.problem);
   named = chance(random, plan_.level_named);
   const bool plain = !named && chance(random, plan_.plain_unnamed);
   example.level = plain ? levels.front() : pick(random, levels);
-  const std::uint64_t variant = chance(random, plan_.house_style) ? house_style : 1;
+  std::uint64_t variant = chance(random, plan_.house_style) ? house_style : 1;
+  if (variant == house_style && plan_.formulas > 0 && chance(random, plan_.formulas)) variant = formula_style;
   if (written != nullptr) *written = variant;
   example.kernel = stream_.kernel_for(example.drawn, example.level, variant);
   return example;
@@ -208,14 +227,18 @@ std::optional<Example> LessonStream::example_at(std::uint64_t index, std::uint64
 }
 
 std::vector<std::string> vocabulary_texts(const LessonPlan& plan, std::size_t count) {
-  const ExampleStream stream(training_stream(plan));
+  LessonPlan answers = plan;
+  answers.ramp = 0;
+  const LessonStream lessons(nullptr, answers);
+  // Other lessons show kernels of every level, as various people write them.
+  const bool shows_kernels = plan.share[1] + plan.share[2] + plan.share[3] > 0;
   std::vector<std::string> texts;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const Example example = stream.example_at(i);
     Random random(plan.seed ^ 0x766f636162u, i);
-    const bool house = chance(random, plan.house_style);
+    bool named = false;
+    Example example = lessons.generated(i, random, named);
     texts.push_back(compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task));
-    texts.push_back(house ? stream.kernel_for(example.drawn, example.level, house_style) : example.kernel);
+    texts.push_back(shows_kernels ? lessons.stream().example_at(i).kernel : std::move(example.kernel));
   }
   return texts;
 }
