@@ -184,6 +184,7 @@ class Examiner {
     std::ranges::fill(held_out.share, 0.0);
     held_out.share[0] = 1;
     held_out.ramp = 0;
+    held_out.drill = 0;
     KW_TRY(const LessonStream stream, LessonStream::make(learner.dialect(), nullptr, held_out));
     Scribe scribe(learner.dialect());
     examiner->loss_batch_.starts = {0};
@@ -311,6 +312,7 @@ Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
           {"rank", arguments.rank},
           {"house_style", plan.house_style},
           {"formulas", plan.formulas},
+          {"drill", plan.drill},
           {"ramp", plan.ramp},
           {"device", arguments.device}};
 }
@@ -514,6 +516,10 @@ void add_train_command(CLI::App& app, Context& context) {
   sft->add_option("--house-style", plan.house_style, "share of answers in one style")->capture_default_str();
   sft->add_option("--formulas", plan.formulas,
                   "share of generate's answers in that style that write expressions as the task does")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  sft->add_option("--drill", plan.drill,
+                  "share of those that stop where the kernel begins: more expressions in less time")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
   sft->add_option("--ramp", plan.ramp, "lessons over which generate's tasks grow from short ones to all")

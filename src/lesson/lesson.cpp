@@ -40,6 +40,14 @@ std::string without_comments(const std::string& kernel) {
   return text;
 }
 
+// The beginning of an answer, up to the head of the kernel; all of it where no function stands before that.
+std::string_view until_kernel(std::string_view answer) {
+  constexpr std::string_view head = "__global__ void ";
+  const std::size_t at = answer.find(head);
+  if (at == std::string_view::npos || answer.substr(0, at).find("__device__") == std::string_view::npos) return answer;
+  return answer.substr(0, at + head.size());
+}
+
 }  // namespace
 
 std::string_view to_string(LessonKind kind) {
@@ -170,6 +178,7 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
   PromptRequest request;
   request.role = role_of(lesson.kind);
   std::string said;
+  bool drill = false;
   Example example;
   Verdict right;
   std::optional<Improvement> improvement;
@@ -185,7 +194,9 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
     said = std::move(improvement->after);
   } else if (lesson.kind == LessonKind::generate) {
     bool named = false;
-    example = generated(index, random, named);
+    std::uint64_t variant = 0;
+    example = generated(index, random, named, &variant);
+    drill = variant == formula_style && plan_.drill > 0 && chance(random, plan_.drill);
     request.task = &example.drawn.task;
     if (named) request.level = name_of(example.level);
     said = std::move(example.kernel);
@@ -213,7 +224,12 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
   }
   KW_TRY(lesson.tokens, scribe.prompt_ids(request));
   lesson.answer = static_cast<std::int64_t>(lesson.tokens.size());
-  KW_TRY(const std::vector<TokenId> answer, scribe.answer_ids(request.role, said, request.kernel));
+  KW_TRY(std::vector<TokenId> answer, scribe.answer_ids(request.role, said, request.kernel));
+  if (drill) {
+    // As far as it is the beginning of the whole answer in tokens too.
+    KW_TRY(const auto begin, scribe.answer_ids(request.role, until_kernel(said), request.kernel));
+    answer.erase(std::ranges::mismatch(answer, begin).in1, answer.end());
+  }
   if (lesson.answer + static_cast<std::int64_t>(answer.size()) > plan_.longest) return std::optional<Lesson>();
   lesson.tokens.insert(lesson.tokens.end(), answer.begin(), answer.end());
   return std::optional<Lesson>(std::move(lesson));

@@ -53,8 +53,11 @@ struct LessonPlan {
   // Share of optimise lessons on tasks that are not in the store. What is known of such a kernel is that it is right;
   // which level is faster is what the judge found for the family.
   double unjudged = 0.5;
-  double tried = 0.4;            // share of Optimizer's prompts that name kernels tried before
-  std::int64_t longest = 2048;   // tokens; longer lessons are left out and counted
+  double tried = 0.4;           // share of Optimizer's prompts that name kernels tried before
+  std::int64_t longest = 2048;  // tokens; longer lessons are left out and counted
+  // Share of generate lessons in formula_style that end where the kernel itself begins: the expression is what takes
+  // long to learn, and so there are more of them among as many tokens.
+  double drill = 0;
   std::uint64_t ramp = 0;        // number of lessons over which generate's tasks grow from short ones to all
   std::vector<Family> families;  // of generate; empty: all that training has
 };
