@@ -12,12 +12,14 @@
 namespace kw {
 namespace {
 
-Dialect compact_dialect() {
-  const auto texts = vocabulary_texts({}, 400);
-  auto tokenizer = train_compact_tokenizer(std::vector<std::string_view>(texts.begin(), texts.end()), 1024);
+Dialect dialect_for(const LessonPlan& plan, std::size_t tasks, std::size_t vocabulary) {
+  const auto texts = vocabulary_texts(plan, tasks);
+  auto tokenizer = train_compact_tokenizer(std::vector<std::string_view>(texts.begin(), texts.end()), vocabulary);
   EXPECT_TRUE(tokenizer.ok());
   return *Dialect::make(std::move(*tokenizer));
 }
+
+Dialect compact_dialect() { return dialect_for({}, 400, 1024); }
 
 std::string answer_of(const Lesson& lesson, const Dialect& dialect) {
   return *dialect.tokenizer().decode(std::span(lesson.tokens).subspan(static_cast<std::size_t>(lesson.answer)),
@@ -80,10 +82,7 @@ TEST(Lesson, DrillsAreBeginningsOfWholeLessons) {
   LessonPlan plan;
   plan.house_style = plan.formulas = plan.plain_unnamed = 1;
   plan.level_named = 0;
-  const auto texts = vocabulary_texts(plan, 400);
-  auto tokenizer = train_compact_tokenizer(std::vector<std::string_view>(texts.begin(), texts.end()), 1024);
-  ASSERT_TRUE(tokenizer.ok());
-  const Dialect dialect = *Dialect::make(std::move(*tokenizer));
+  const Dialect dialect = dialect_for(plan, 400, 1024);
   LessonPlan drilled_plan = plan;
   drilled_plan.drill = 0.5;
   const LessonStream whole = *LessonStream::make(dialect, nullptr, plan);
@@ -131,7 +130,10 @@ TEST(Lesson, RampBeginsWithShortTasksAndEndsWithAll) {
 
 // A function is one token in PyTorch's words and one in CUDA's, and a name is the same token everywhere.
 TEST(Lesson, VocabularyIsForTranslating) {
-  const Dialect dialect = compact_dialect();
+  LessonPlan plan;
+  plan.house_style = plan.formulas = plan.plain_unnamed = 1;
+  plan.level_named = 0;
+  const Dialect dialect = dialect_for(plan, 1500, 2048);
   Scribe scribe(dialect);
   const Tokenizer& tokenizer = dialect.tokenizer();
   for (const char* text : {"torch.tanh(", "tanhf(", "torch.clamp(", "torch.abs("})

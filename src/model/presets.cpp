@@ -23,8 +23,6 @@ constexpr auto llama = Architecture::llama;
 constexpr auto qwen2 = Architecture::qwen2;
 constexpr Preset presets[] = {
     {"tiny-1m", llama, 128, 4, 4, 2, 32, 352, 0, 2048, 1e4, 1e-6, true},
-    {"tiny-1m-deep", llama, 96, 6, 6, 3, 16, 256, 0, 2048, 1e4, 1e-6, true},
-    {"tiny-1m-heads", llama, 128, 4, 8, 4, 16, 352, 0, 2048, 1e4, 1e-6, true},
     {"tiny-3m", llama, 192, 6, 6, 2, 32, 512, 0, 2048, 1e4, 1e-6, true},
     {"tiny-6m", llama, 256, 6, 8, 2, 32, 704, 0, 2048, 1e4, 1e-6, true},
     {"small-30m", llama, 512, 8, 8, 4, 64, 1376, 0, 4096, 1e4, 1e-6, true},
