@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
       "  kernelwright optimize softmax --kernel my.cu            agents repair and improve it, turn by turn\n"
       "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
       "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
+      "  kernelwright train --preset quickstart                  data, training, evaluation and report in one go\n"
       "  kernelwright runs list                                  what was trained, and how it went\n"
       "  kernelwright report runs/night                          a run as a page to send around\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"

@@ -262,4 +262,32 @@ Result<ModelEvaluation> read_evaluation(const std::filesystem::path& file) {
   return error;
 }
 
+Result<ModelEvaluation> join_evaluations(std::vector<ModelEvaluation> evaluations) {
+  if (evaluations.empty()) return Error{"there is nothing to join", "", {}};
+  ModelEvaluation joined = std::move(evaluations.front());
+  const EvaluationSettings first = joined.settings;
+  for (std::size_t i = 1; i < evaluations.size(); ++i) {
+    const EvaluationSettings& other = evaluations[i].settings;
+    if (other.turns != first.turns || other.temperature != first.temperature || other.seed != first.seed ||
+        other.samples != first.samples || other.judge != first.judge)
+      return Error{"these evaluations were not made in the same way",
+                   "turns, temperature, seed, samples and judge must agree",
+                   {}};
+    for (EvaluatedAnswer& answer : evaluations[i].answers) {
+      answer.sample += static_cast<std::int64_t>(i) * first.samples;
+      joined.answers.push_back(std::move(answer));
+    }
+    joined.seconds += evaluations[i].seconds;
+    joined.interrupted = joined.interrupted || evaluations[i].interrupted;
+  }
+  joined.settings.samples = first.samples * static_cast<std::int64_t>(evaluations.size());
+  return joined;
+}
+
+ModelEvaluation first_turns(ModelEvaluation evaluation, int turns) {
+  std::erase_if(evaluation.answers, [&](const EvaluatedAnswer& answer) { return answer.turn >= turns; });
+  evaluation.settings.turns = std::min(evaluation.settings.turns, turns);
+  return evaluation;
+}
+
 }  // namespace kw

@@ -70,4 +70,10 @@ nlohmann::ordered_json to_json(const ModelEvaluation& evaluation);
 Result<ModelEvaluation> evaluation_from_json(const nlohmann::ordered_json& json);
 Result<ModelEvaluation> read_evaluation(const std::filesystem::path& file);
 
+// Evaluations of models that differ by chance alone (other seeds of training), as one: attempts are numbered on. An
+// error where they were not asked in the same way.
+Result<ModelEvaluation> join_evaluations(std::vector<ModelEvaluation> evaluations);
+// As if conversations had ended after so many turns.
+ModelEvaluation first_turns(ModelEvaluation evaluation, int turns);
+
 }  // namespace kw

@@ -171,6 +171,7 @@ Metrics step_metrics(const StepFacts& facts, const EpisodeOptions& options) {
        {"perf/sampled_tokens_per_s", share(static_cast<double>(held.sampled_tokens), held.wall_s)},
        {"perf/trained_tokens_per_s", share(static_cast<double>(update.trained_tokens), facts.update_s)},
        {"perf/tokens_per_s", share(static_cast<double>(held.sampled_tokens + update.trained_tokens), step_s)},
+       {"perf/mfu", share(update.flops, facts.update_s * facts.peak_flops)},
        {"timing_s/step", step_s},
        {"timing_s/rollout", held.wall_s},
        {"timing_s/generate", held.seconds.generating},

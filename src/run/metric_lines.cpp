@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/file_error.h"
 #include "base/log.h"
 #include "run/json_text.h"
 
@@ -21,9 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t lines_limit_bytes = std::size_t{4} << 30;
 
-Error line_error(const std::string& what, const std::filesystem::path& path) {
-  return {what + " " + path.string() + ": " + std::strerror(errno), "", {}};
-}
+Error line_error(const std::string& what, const std::filesystem::path& path) { return file_error(what, path, errno); }
 
 Json number_json(double value) {
   if (std::isnan(value)) return "nan";

@@ -10,7 +10,7 @@
 #include "learner/learner.h"
 #include "reinforce/reinforce.h"
 
-namespace kw::cli {
+namespace kw {
 
 struct RlExamOptions {
   std::size_t questions = 64;
@@ -39,4 +39,4 @@ class RlExaminer {
   std::vector<ExamQuestion> questions_;
 };
 
-}  // namespace kw::cli
+}  // namespace kw

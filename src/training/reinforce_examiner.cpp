@@ -1,4 +1,4 @@
-#include "cli/rl_examiner.h"
+#include "training/reinforce_examiner.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,7 @@
 #include "evaluate/rates.h"
 #include "reward/reward.h"
 
-namespace kw::cli {
+namespace kw {
 namespace {
 
 struct ExamRates {
@@ -105,4 +105,4 @@ Result<void> RlExaminer::keep(const ConversationExam& exam, std::int64_t step) c
   return write_file_atomic(options_.folder / fmt::format("step-{:08}.json", step), to_json(evaluation).dump(1) + "\n");
 }
 
-}  // namespace kw::cli
+}  // namespace kw
