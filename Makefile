@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup build test test-fast test-gpu quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden
+.PHONY: setup build test test-fast test-gpu test-kills test-faults quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -34,6 +34,14 @@ test-fast: build
 
 test-gpu:
 	@scripts/test_gpu.sh
+
+# Training runs that are killed at 20 + 20 + 5 random points, and runs to which other things happen: bench/results/faults.md. Minutes.
+test-kills: build
+	@scripts/killed_runs.py
+
+test-faults: build
+	@scripts/fault_run.py
+	@build/src/reinforce/reinforce_test --gtest_filter='FaultRun*'
 
 quickstart: build
 	@scripts/quickstart.sh
@@ -81,6 +89,10 @@ parity: build parity-env
 golden: parity-env
 	@$$(scripts/parity_env.sh)/venv/bin/python scripts/model_golden.py tests/model
 	@$$(scripts/parity_env.sh)/venv/bin/python scripts/muon_golden.py tests/model/muon.safetensors
+
+# Breaks the program on purpose, one known mistake of training after the other: does a test notice? Writes docs/gotchas.md.
+gotchas: build
+	@scripts/gotchas.py
 
 clean:
 	@rm -rf build build-asan build-debug

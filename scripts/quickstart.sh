@@ -1,24 +1,34 @@
 #!/usr/bin/env bash
-# The main job on this machine, start to end: what works here, are the tasks sound, judge kernels, good ones
-# and a bad one, and let the agents write and improve some.
+# From a machine that has the program to agents that learned on it: what works here, a good and a bad kernel before the
+# judge, then about ten minutes in which the agents learn, and what they can do after it. Stopped and called again, it
+# goes on where it was. ARGS: further options of `kernelwright train`, as --from-nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kernelwright=build/kernelwright
+run_folder=${KERNELWRIGHT_QUICKSTART:-build/runs/quickstart}
+demonstration=${DEMONSTRATION:-softmax}
 run() { echo; echo "\$ $*"; "$@"; }
+
 run $kernelwright doctor
-run $kernelwright tasks check
-run $kernelwright plan softmax examples/softmax_shared.cu --size rows=512,cols=8192
 run $kernelwright judge softmax examples/softmax_shared.cu
-for example in examples/*.cu; do
-  task=$(sed -n 's#^// task: \([a-z0-9_]*\).*#\1#p' "$example" | head -1)
-  echo; echo "\$ $kernelwright judge $task $example"
-  $kernelwright judge "$task" "$example" | tail -n 3
-done
 # A kernel with a bug: a verdict that is not good is the exit code 1.
 echo; echo "\$ $kernelwright judge softmax tests/bugs/softmax_sync_missing_before_read.cu"
 $kernelwright judge softmax tests/bugs/softmax_sync_missing_before_read.cu && exit 1 || [ $? -eq 1 ]
-# The agents that ship with it: a kernel from nothing, and one made faster, judged in the emulator.
-run $kernelwright generate relu
-run $kernelwright optimize softmax --turns 3 --samples 4 --temperature 0.7 --html build/optimize_softmax.html
-run $kernelwright evaluate tiny --split composition --tasks 25
-echo; echo "The conversation about softmax as a page: build/optimize_softmax.html"
+
+# The agents learn. A run that is done is put aside, so that every call learns.
+if [ -e "$run_folder/report.html" ]; then
+  mv "$run_folder" "$run_folder-$(date -r "$run_folder/report.html" +%Y%m%d-%H%M%S)"
+fi
+# shellcheck disable=SC2086
+run $kernelwright train "$run_folder" --preset quickstart ${ARGS:-}
+
+echo
+echo "What they can do now: a task that training never showed."
+run $kernelwright optimize "$demonstration" --model "$run_folder" --turns 3 --samples 4 --temperature 0.7 --html "$run_folder/$demonstration.html"
+
+echo
+echo "The report of the run:       $run_folder/report.html"
+echo "The conversation as a page:  $run_folder/$demonstration.html"
+if [ -t 1 ] && [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then
+  xdg-open "$run_folder/report.html" >/dev/null 2>&1 &
+fi

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "arithmetic/elementary.h"
 #include "arithmetic/test_numbers.h"
+#include "base/file.h"
 
 namespace kw {
 namespace {
@@ -129,8 +131,8 @@ TEST(Rows, SwigluAndItsGradient) {
   swiglu_gradient(team, 1, count, gate.data(), up.data(), dy.data(), dgate.data(), dup.data());
   for (std::int64_t i = 0; i < count; ++i) {
     const double g = gate[i], s = 1 / (1 + std::exp(-g));
-    EXPECT_NEAR(y[i], g * s * up[i], 2e-6 * (1 + std::fabs(g)));
-    EXPECT_NEAR(dup[i], g * s * dy[i], 2e-6 * (1 + std::fabs(g)));
+    EXPECT_NEAR(y[i], g * s * up[i], 1e-6 * (1 + std::fabs(g)));
+    EXPECT_NEAR(dup[i], g * s * dy[i], 1e-6 * (1 + std::fabs(g)));
     EXPECT_NEAR(dgate[i], dy[i] * up[i] * (s + g * s * (1 - s)), 5e-6);
   }
   std::vector<float> in_place_gate = gate, in_place_up = up;
@@ -178,6 +180,33 @@ TEST(Rows, TokenScoresAndTheirGradient) {
   EXPECT_TRUE(std::isfinite(masked.log_prob) && std::isfinite(masked.entropy));
   score_token_gradient(logits.data(), usable, width, cold, 11, masked, 0.7f, -0.3f);
   EXPECT_EQ(logits[3], 0.0f);
+}
+
+// tests/train/verl.json, by scripts/verl_golden.py: entropies and log-probabilities as VERL takes them, at the
+// temperature of the sampler.
+TEST(Rows, TokenScoresAreThoseOfVerl) {
+  const auto golden = nlohmann::json::parse(read_file(std::string(KW_SOURCE_ROOT) + "/tests/train/verl.json").value());
+  for (const auto& from : golden["entropies"]) {
+    const auto temperature = from["temperature"].get<float>();
+    const auto rows = static_cast<double>(from["tokens"].size());
+    for (std::size_t i = 0; i < from["tokens"].size(); ++i) {
+      const auto logits = from["logits"][i].get<std::vector<float>>();
+      const auto width = static_cast<std::int64_t>(logits.size());
+      const auto token = from["tokens"][i].get<std::int32_t>();
+      const TokenScore score = score_token(logits.data(), width, 1 / temperature, token);
+      const auto log_prob = from["log_prob"][i].get<double>();
+      EXPECT_NEAR(score.entropy, from["entropy"][i].get<double>(), 1e-6);
+      EXPECT_NEAR(score.log_prob, log_prob, 1e-6 * std::max(1.0, std::abs(log_prob)));
+      auto by_entropy = logits, by_log_prob = logits;
+      score_token_gradient(by_entropy.data(), width, width, 1 / temperature, token, score, 0,
+                           static_cast<float>(1 / rows));
+      score_token_gradient(by_log_prob.data(), width, width, 1 / temperature, token, score, 1, 0);
+      for (std::size_t n = 0; n < logits.size(); ++n) {
+        EXPECT_NEAR(by_entropy[n], from["d_logits"][i][n].get<double>(), 1e-6);
+        EXPECT_NEAR(by_log_prob[n], from["d_log_prob"][i][n].get<double>(), 1e-6);
+      }
+    }
+  }
 }
 
 TEST(Rows, SumOfSquares) {

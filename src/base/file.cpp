@@ -7,7 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
+
+#include "base/file_error.h"
 
 namespace kw {
 namespace {
@@ -26,9 +27,7 @@ class Descriptor {
   int fd_;
 };
 
-Error system_error(const std::string& what, const std::filesystem::path& path) {
-  return Error{what + " " + path.string() + ": " + std::strerror(errno), "", {}};
-}
+Error system_error(const std::string& what, const std::filesystem::path& path) { return file_error(what, path, errno); }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What agents read and write, for a person to look at: `prompt`, `answer` and `report`.
+// What agents read and write, for a person to look at: `prompt` and `answer`.
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 
 #include "agent/answer.h"
 #include "agent/prompt.h"
-#include "agent/tester_report.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/kernel_argument.h"
@@ -97,25 +96,6 @@ void run_answer(Context& context, const std::string& path) {
   }
 }
 
-struct ReportArguments {
-  std::string verdict;
-  std::string kernel;
-  bool markdown = false;
-};
-
-void run_report(Context& context, const ReportArguments& arguments) {
-  const auto verdict = read_verdict_file(arguments.verdict);
-  if (!verdict.ok()) return fail(context, verdict.error());
-  std::string kernel;
-  if (!arguments.kernel.empty()) {
-    auto text = read_kernel_argument(arguments.kernel);
-    if (!text.ok()) return fail(context, text.error());
-    kernel = std::move(text).value();
-  }
-  std::cout << tester_report(*verdict, kernel, arguments.markdown ? ReportStyle::markdown : ReportStyle::text);
-  context.exit_code = verdict->correct ? exit_good : exit_not_good;
-}
-
 }  // namespace
 
 void add_agent_commands(CLI::App& app, Context& context) {
@@ -145,14 +125,6 @@ void add_agent_commands(CLI::App& app, Context& context) {
   answer->add_option("ANSWER", *path, "the answer's text; - reads standard input")->required();
   answer->footer("Example:\n  kernelwright answer answer.txt > kernel.cu");
   answer->callback([&context, path] { run_answer(context, *path); });
-
-  auto* report = app.add_subcommand("report", "The Tester's report about a verdict");
-  auto wanted = std::make_shared<ReportArguments>();
-  report->add_option("VERDICT.json", wanted->verdict, "what judge --json prints; - reads standard input")->required();
-  report->add_option("--kernel", wanted->kernel, "the kernel, to quote its lines");
-  report->add_flag("--markdown", wanted->markdown, "as Markdown");
-  report->footer("Example:\n  kernelwright report v.json --kernel my.cu --markdown");
-  report->callback([&context, wanted] { run_report(context, *wanted); });
 }
 
 }  // namespace kw::cli

@@ -3,16 +3,17 @@
 #include <chrono>
 #include <iostream>
 
+#include "arithmetic/cpu_roof.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/table.h"
 #include "cli/bench_command.h"
-#include "cli/bench_machine.h"
 #include "cli/command.h"
 #include "cli/model_load.h"
 #include "cli/model_source.h"
 #include "model/cpu_trainer.h"
 #include "model/model_name.h"
+#include "model/pass_work.h"
 #include "model/presets.h"
 #include "rollout/cpu_decoder.h"
 #include "rollout/rollout.h"
@@ -36,16 +37,6 @@ struct BenchArguments {
   double seconds = 3;
   int threads = 0;
 };
-
-// Operations of one token's products and of its attention to `context` keys, forward.
-double forward_flops(const ModelDescription& model, double context) {
-  double weights = static_cast<double>(model.vocabulary * model.hidden);  // the output; embedding is a look-up
-  for (int p = 0; p < projection_count; ++p) {
-    const ProjectionShape shape = projection_shape(model, static_cast<Projection>(p));
-    weights += static_cast<double>(model.layers * shape.out * shape.in);
-  }
-  return 2 * weights + 4 * context * static_cast<double>(model.layers * model.heads * model.head_dim);
-}
 
 Result<Parameters> bench_parameters(ThreadTeam& team, const std::string& name, std::int64_t vocabulary) {
   const auto names = preset_names();
@@ -78,17 +69,17 @@ PackedBatch random_batch(const ModelDescription& model, const BenchArguments& ar
   return batch;
 }
 
-Json roof_json(const CpuRoof& roof, int threads) {
+Json roof_json(const MachineRoof& roof, int threads) {
   return {{"threads", threads}, {"gflops", roof.flops / 1e9}, {"gb_per_s", roof.bytes_per_s / 1e9}};
 }
 
-std::string roof_text(const CpuRoof& roof, int threads) {
+std::string roof_text(const MachineRoof& roof, int threads) {
   return fmt::format("{} threads: {:.0f} GFLOP/s of float32 multiply-adds, {:.1f} GB/s from memory\n", threads,
                      roof.flops / 1e9, roof.bytes_per_s / 1e9);
 }
 
 Result<Json> bench_train_one(ThreadTeam& team, const std::string& name, const BenchArguments& arguments,
-                             const CpuRoof& roof) {
+                             const MachineRoof& roof) {
   KW_TRY(Parameters parameters, bench_parameters(team, name, arguments.vocabulary));
   const ModelDescription model = parameters.description;
   const bool lora = arguments.lora_rank > 0;
@@ -127,10 +118,7 @@ Result<Json> bench_train_one(ThreadTeam& team, const std::string& name, const Be
   }
   const double all_s = seconds_since(start);
   const auto tokens = static_cast<double>(batch.tokens.size());
-  // The gradient of a product is two products; of a frozen weight, one. What recomputing costs is not work done.
-  const double unscored = tokens - static_cast<double>(scored);
-  const double flops = (lora ? 2 : 3) * (tokens * forward_flops(model, static_cast<double>(arguments.length + 1) / 2) -
-                                         unscored * 2 * static_cast<double>(model.vocabulary * model.hidden));
+  const double flops = training_flops(model, batch, !lora);
   const auto count = static_cast<double>(steps);
   return Json{{"model", name},
               {"parameters", parameter_count(model)},
@@ -148,7 +136,7 @@ Result<Json> bench_train_one(ThreadTeam& team, const std::string& name, const Be
 }
 
 Result<Json> bench_rollout_one(ThreadTeam& team, const std::string& name, CpuDecoder& decoder, std::int64_t batch,
-                               const BenchArguments& arguments, const CpuRoof& roof) {
+                               const BenchArguments& arguments, const MachineRoof& roof) {
   const ModelDescription& model = decoder.description();
   Random random(1);
   Rollout rollout(decoder);
@@ -192,7 +180,7 @@ Result<Json> bench_rollout_one(ThreadTeam& team, const std::string& name, CpuDec
   const double bytes = static_cast<double>(decoder.weight_bytes()) + size * kv_bytes;
   // What stays in the cache from step to step is not read from memory.
   const double memory_s = bytes > roof.cache_bytes ? bytes / roof.bytes_per_s : 0;
-  const double compute_s = size * forward_flops(model, context) / roof.flops;
+  const double compute_s = size * token_flops(model, context) / roof.flops;
   return Json{{"model", name},
               {"parameters", parameter_count(model)},
               {"batch", batch},
@@ -207,7 +195,7 @@ Result<Json> bench_rollout_one(ThreadTeam& team, const std::string& name, CpuDec
               {"share_of_roof", std::max(memory_s, compute_s) / (decode_s / static_cast<double>(steps))}};
 }
 
-Result<Json> bench_train(const BenchArguments& arguments, ThreadTeam& team, const CpuRoof& roof) {
+Result<Json> bench_train(const BenchArguments& arguments, ThreadTeam& team, const MachineRoof& roof) {
   Json rows = Json::array();
   for (const std::string& name : arguments.models) {
     KW_TRY(Json row, bench_train_one(team, name, arguments, roof));
@@ -216,7 +204,7 @@ Result<Json> bench_train(const BenchArguments& arguments, ThreadTeam& team, cons
   return rows;
 }
 
-Result<Json> bench_rollout(const BenchArguments& arguments, ThreadTeam& team, const CpuRoof& roof) {
+Result<Json> bench_rollout(const BenchArguments& arguments, ThreadTeam& team, const MachineRoof& roof) {
   Json rows = Json::array();
   const auto names = preset_names();
   for (const std::string& name : arguments.models) {
@@ -245,7 +233,7 @@ std::string number(const Json& row, const char* key, const char* format) {
 
 void run_bench(Context& context, const BenchArguments& arguments, bool train) {
   ThreadTeam team(arguments.threads);
-  const CpuRoof roof = measure_cpu(team);
+  const MachineRoof roof = measure_cpu(team);
   const auto rows = train ? bench_train(arguments, team, roof) : bench_rollout(arguments, team, roof);
   if (!rows.ok()) {
     fail(context, rows.error());
@@ -296,6 +284,7 @@ void add_bench_command(CLI::App& app, Context& context) {
       "Examples:\n  kernelwright bench train tiny-1m tiny-3m --sequences 8 --length 256\n"
       "  kernelwright bench rollout smollm2-135m --batch 1,16");
   add_bench_episodes_command(*bench, context);
+  add_bench_step_command(*bench, context);
   for (const bool train : {true, false}) {
     auto* command = train ? bench->add_subcommand("train", "Gradient steps on random tokens")
                           : bench->add_subcommand("rollout", "Answers to random prompts");

@@ -6,5 +6,6 @@
 namespace kw::cli {
 
 void add_bench_episodes_command(CLI::App& bench, Context& context);
+void add_bench_step_command(CLI::App& bench, Context& context);
 
 }  // namespace kw::cli

@@ -8,12 +8,12 @@
 #include "base/progress.h"
 #include "base/table.h"
 #include "cli/bench_command.h"
-#include "cli/judge_session.h"
 #include "cli/model_load.h"
 #include "cli/process_time.h"
 #include "episode/agent_model.h"
 #include "episode/episode_engine.h"
 #include "evaluate/exam.h"
+#include "judge/judge_session.h"
 
 namespace kw::cli {
 namespace {

@@ -33,13 +33,15 @@ void add_calibrate_command(CLI::App& app, Context& context);
 void add_model_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 void add_reward_command(CLI::App& app, Context& context);
-void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer, report
+void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer
+void add_report_command(CLI::App& app, Context& context);
 void add_data_command(CLI::App& app, Context& context);
 void add_converse_commands(CLI::App& app, Context& context);  // generate, optimize
 void add_evaluate_command(CLI::App& app, Context& context);
 void add_runs_command(CLI::App& app, Context& context);
 void add_config_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
+void add_train_sft_command(CLI::App& train, Context& context);
 void add_train_gather_command(CLI::App& train, Context& context);
 void add_train_rl_command(CLI::App& train, Context& context);
 

@@ -8,13 +8,13 @@
 #include "base/interrupt.h"
 #include "cli/command.h"
 #include "cli/conversation_print.h"
-#include "cli/judge_session.h"
 #include "cli/kernel_argument.h"
 #include "cli/model_load.h"
 #include "episode/agent_model.h"
 #include "episode/conversation_page.h"
 #include "episode/episode_engine.h"
 #include "episode/episode_json.h"
+#include "judge/judge_session.h"
 
 namespace kw::cli {
 namespace {
@@ -141,7 +141,7 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
 
 void add_options(CLI::App& command, ConverseArguments& arguments) {
   command.add_option("TASK", arguments.task, "a name of the suite, a folder or a YAML file")->required();
-  command.add_option("--model", arguments.model, "tiny, smollm2, a folder with agents.json, or a model")
+  command.add_option("--model", arguments.model, "tiny, smollm2, a run's name or folder, a folder with agents.json, or a model")
       ->capture_default_str();
   add_device_option(command, arguments.device);
   command.add_option("--samples", arguments.samples, "answers to each question; the best one goes on")

@@ -12,11 +12,11 @@
 #include "base/progress.h"
 #include "base/table.h"
 #include "cli/command.h"
-#include "cli/judge_session.h"
 #include "cli/kernel_argument.h"
 #include "cli/verdict_print.h"
 #include "judge/batch.h"
 #include "judge/gpu_backend.h"
+#include "judge/judge_session.h"
 #include "task/task_file.h"
 
 namespace kw::cli {

@@ -33,7 +33,9 @@ int run(int argc, char** argv) {
       "  kernelwright optimize softmax --kernel my.cu            agents repair and improve it, turn by turn\n"
       "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
       "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
+      "  kernelwright train --preset quickstart                  data, training, evaluation and report in one go\n"
       "  kernelwright runs list                                  what was trained, and how it went\n"
+      "  kernelwright report runs/night                          a run as a page to send around\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
@@ -61,6 +63,7 @@ int run(int argc, char** argv) {
   add_bench_command(app, context);
   add_reward_command(app, context);
   add_agent_commands(app, context);
+  add_report_command(app, context);
   add_data_command(app, context);
   add_converse_commands(app, context);
   add_evaluate_command(app, context);

@@ -72,21 +72,8 @@ MetricFacts facts_of(MetricSeries series) {
   return facts;
 }
 
-// A run by its name, or by the only name that begins so.
-Result<RunRecord> run_named(RunStore& store, const std::string& name) {
-  KW_TRY(auto exact, store.find(name));
-  if (exact) return std::move(*exact);
-  KW_TRY(const auto all, store.list());
-  std::vector<const RunRecord*> near;
-  for (const RunRecord& run : all)
-    if (run.name.starts_with(name)) near.push_back(&run);
-  if (near.size() == 1) return *near.front();
-  if (near.empty()) return Error{fmt::format("there is no run '{}'", name), "see kernelwright runs list", {}};
-  return Error{fmt::format("'{}' may be {} or {}", name, near[0]->name, near[1]->name), "write more of the name", {}};
-}
-
 Result<ShownRun> load_run(RunStore& store, const std::string& name) {
-  KW_TRY(RunRecord record, run_named(store, name));
+  KW_TRY(RunRecord record, store.named(name));
   ShownRun run{std::move(record), {}};
   KW_TRY(const auto names, store.metric_names(run.record.id));
   for (const auto& metric : names) {

@@ -5,6 +5,11 @@
 #include "compile/worker_process.h"
 
 namespace kw {
+namespace {
+
+constexpr int most_attempts = 4;  // of a job whose worker was lost
+
+}  // namespace
 
 // One worker and the thread that looks after it. The thread lives as long as the pool, as the kernel ends a worker
 // together with the thread that started it.
@@ -57,6 +62,8 @@ class CompilePool::Slot {
         pid_ = worker->pid();
       }
       pool_.announce(worker->greeting());
+      // Who ends the pool says so and then interrupts: one of the two is noticed.
+      if (pool_.is_ending()) lose(worker);
     } else {
       start_error_ = started.error();
       pool_.announce(started.error());
@@ -64,15 +71,21 @@ class CompilePool::Slot {
   }
 
   JobResult run(std::optional<WorkerProcess>& worker, const QueuedJob& job) {
-    // A worker may have ended while it was idle; that is not the job's fault, so it is tried again with a new one.
-    for (int attempt = 0; attempt < 2; ++attempt) {
+    // A compilation is a fork of its worker, and cannot end it: a worker that is lost, idle, starting or at work, was
+    // ended by somebody else. That is not the job's fault, so it is tried again with a new one.
+    JobResult result{CompileStatus::internal_error, "the compile pool is ending", {}};
+    for (int attempt = 0; attempt < most_attempts && !pool_.is_ending(); ++attempt) {
       ensure(worker);
-      if (!worker) return {CompileStatus::internal_error, to_string(start_error_), {}};
+      if (!worker) {
+        result.explanation = to_string(start_error_);
+        continue;
+      }
       WorkerProcess::Answer answer = worker->run(job.job, job.limits);
       if (answer.worker_lost) lose(worker);
-      if (answer.was_started || attempt == 1) return std::move(answer.result);
+      if (answer.result.status != CompileStatus::internal_error || !answer.worker_lost) return std::move(answer.result);
+      result = std::move(answer.result);
     }
-    return {};
+    return result;
   }
 
   CompilePool& pool_;

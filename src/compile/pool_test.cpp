@@ -43,7 +43,8 @@ bool eventually(const std::function<bool()>& condition) {
 // Of the parent process `pid`, in any state.
 std::vector<int> children_of(int pid) {
   std::vector<int> children;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
     std::ifstream file(entry.path() / "children");
     for (int child = 0; file >> child;) children.push_back(child);
   }
@@ -76,12 +77,33 @@ TEST(CompilePool, AWorkerThatDiedIdleIsReplacedUnnoticed) {
   EXPECT_NE(pool.worker_pids().at(0), first);
 }
 
-TEST(CompilePool, AWorkerThatDiesAtWorkCostsOneJob) {
+bool at_work(CompilePool& pool) {
+  const std::vector<int> pids = pool.worker_pids();
+  return pids.size() == 1 && !children_of(pids[0]).empty();
+}
+
+// Only its own limit ends the job: it goes on in a new worker.
+TEST(CompilePool, AWorkerThatDiesAtWorkCostsNoJob) {
+  CompilePool pool({.workers = 1});
+  ASSERT_TRUE(pool.facts());
+  CompileLimits limits;
+  limits.wall_ms = 3000;
+  auto lost = pool.submit(endless_job(), limits);
+  ASSERT_TRUE(eventually([&] { return at_work(pool); }));
+  ::kill(pool.worker_pids().at(0), SIGKILL);
+  EXPECT_EQ(lost.get().status, CompileStatus::timeout);
+  EXPECT_EQ(pool.submit(plain_job(), {}).get().status, CompileStatus::compiled);
+}
+
+TEST(CompilePool, AJobWhoseWorkersAllDieEnds) {
   CompilePool pool({.workers = 1});
   ASSERT_TRUE(pool.facts());
   auto lost = pool.submit(endless_job(), {});
-  std::this_thread::sleep_for(100ms);
-  ::kill(pool.worker_pids().at(0), SIGKILL);
+  for (int last = 0, killed = 0; killed < 4; ++killed) {
+    ASSERT_TRUE(eventually([&] { return at_work(pool) && pool.worker_pids().at(0) != last; }));
+    last = pool.worker_pids().at(0);
+    ::kill(last, SIGKILL);
+  }
   EXPECT_EQ(lost.get().status, CompileStatus::internal_error);
   EXPECT_EQ(pool.submit(plain_job(), {}).get().status, CompileStatus::compiled);
 }

@@ -106,6 +106,13 @@ Result<void> merge_preset(Configuration& configuration, const std::string& name)
   return configuration.merge(yaml, file.string(), "preset " + name);
 }
 
+Result<void> merge_from_nothing(Configuration& configuration) {
+  KW_TRY(const fs::path folder, presets_folder());
+  const fs::path file = folder / "with" / "from-nothing.yaml";
+  KW_TRY(const std::string yaml, read_file(file, max_configuration_bytes));
+  return configuration.merge(yaml, file.string(), "--from-nothing");
+}
+
 }  // namespace
 
 Configuration::Configuration() {
@@ -167,33 +174,41 @@ Result<void> Configuration::complete() {
       entry = {setting_from_text(*find_setting(change.key), change.value), "default of " + algorithm};
   }
   const auto refuse = [](const std::string& message, const std::string& advice) { return Error{message, advice, {}}; };
-  if (flag("sft.enabled")) {
-    if (whole("sft.steps") == 0 && number("sft.minutes") == 0)
-      return refuse("sft has neither steps nor minutes", "give one of them, or sft.enabled: false");
-    if (number("sft.generate") + number("sft.optimise") + number("sft.repair") + number("sft.report") <= 0)
-      return refuse("sft has no lessons", "give sft.generate, sft.optimise, sft.repair or sft.report a share");
+  const bool from_nothing = text("model.start") == "nothing";
+  for (const char* stage : {"sft", "compatibility", "rl"}) {
+    const std::string name = stage;
+    if (flag(name + ".enabled") && whole(name + ".steps") == 0 && number(name + ".minutes") == 0)
+      return refuse(name + " has neither steps nor minutes", "give one of them, or " + name + ".enabled: false");
   }
+  if (flag("sft.enabled") &&
+      number("sft.generate") + number("sft.optimise") + number("sft.repair") + number("sft.report") <= 0)
+    return refuse("sft has no lessons", "give sft.generate, sft.optimise, sft.repair or sft.report a share");
   if (flag("rl.enabled")) {
-    if (whole("rl.steps") == 0 && number("rl.minutes") == 0)
-      return refuse("rl has neither steps nor minutes", "give one of them, or rl.enabled: false");
-    if (algorithm != "ppo" && whole("rl.samples") < 2)
-      return refuse("rl.samples is 1, but " + algorithm + " compares samples of a task with each other",
+    if (algorithm != "ppo" && whole("rl.group") < 2)
+      return refuse("rl.group is 1, but " + algorithm + " compares conversations about a task with each other",
                     "at least 2, or rl.algorithm: ppo");
-    if (list("rl.roles").empty()) return refuse("rl.roles is empty", "name generator, optimizer or both");
-    if (whole("rl.overlong_buffer") > whole("rl.answer_tokens"))
-      return refuse("rl.overlong_buffer is longer than rl.answer_tokens", "");
+    if (algorithm == "ppo" && text("rl.credit") == "leave_one_out")
+      return refuse("PPO compares with its critic, not with other conversations", "rl.credit: later");
+    if (whole("rl.overlong") > whole("rl.answer_tokens"))
+      return refuse("rl.overlong is longer than rl.answer_tokens", "");
   }
-  if (text("model.start") == "nothing" && text("model.method") != "full")
+  if (from_nothing && text("model.method") != "full")
     return refuse("a model from nothing has no base for adapters", "model.method: full");
-  if (flag("evaluation.enabled") && list("evaluation.splits").empty())
-    return refuse("evaluation.splits is empty", "name composition, novel or suite, or evaluation.enabled: false");
-  for (const std::string& weight : list("reward.weights")) {
+  if (from_nothing && !flag("sft.enabled"))
+    return refuse("a model from nothing must be taught first", "sft.enabled: true, or another model.start");
+  if (flag("evaluation.enabled")) {
+    if (list("evaluation.splits").empty())
+      return refuse("evaluation.splits is empty", "name composition, novel or suite, or evaluation.enabled: false");
+    if (whole("evaluation.samples") > 1 && number("evaluation.temperature") == 0)
+      return refuse("with evaluation.temperature 0 all evaluation.samples are the same", "one sample, or 0.8");
+  }
+  for (const std::string& weight : list("reward.terms")) {
     const std::size_t equals = weight.find('=');
     char* end = nullptr;
     const std::string written = equals == std::string::npos ? "" : weight.substr(equals + 1);
     (void)std::strtod(written.c_str(), &end);
     if (equals == 0 || written.empty() || *end != '\0')
-      return refuse(fmt::format("'{}' in reward.weights is no weight", weight.substr(0, 80)), "write speed=0.5");
+      return refuse(fmt::format("'{}' in reward.terms is no weight", weight.substr(0, 80)), "write speed=0.5");
   }
   return {};
 }
@@ -249,6 +264,14 @@ std::string Configuration::to_yaml() const {
   return yaml;
 }
 
+std::vector<std::string> differing_keys(const Configuration& a, const Configuration& b) {
+  std::vector<std::string> keys;
+  for (const SettingSection& section : setting_sections())
+    for (const Setting& setting : section.settings)
+      if (a.value(setting.key) != b.value(setting.key)) keys.emplace_back(setting.key);
+  return keys;
+}
+
 bool operator==(const Configuration& a, const Configuration& b) {
   return a.preset_ == b.preset_ && std::ranges::equal(a.entries_, b.entries_, [](const auto& one, const auto& other) {
            return one.first == other.first && one.second.value == other.second.value;
@@ -295,6 +318,7 @@ Result<Configuration> load_configuration(const ConfigurationSources& sources) {
     if (preset.empty()) preset = std::move(named);
   }
   if (!preset.empty()) KW_TRY_VOID(merge_preset(configuration, preset));
+  if (sources.from_nothing) KW_TRY_VOID(merge_from_nothing(configuration));
   if (!sources.file.empty()) KW_TRY_VOID(configuration.merge(yaml, file, sources.file.filename().string()));
   for (const auto& assignment : sources.assignments) KW_TRY_VOID(configuration.set(assignment));
   KW_TRY_VOID(configuration.complete());

@@ -60,8 +60,12 @@ class Configuration {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
+// Whose values differ; the preset's name does not count.
+std::vector<std::string> differing_keys(const Configuration& a, const Configuration& b);
+
 struct ConfigurationSources {
   std::string preset;          // overrides the file's
+  bool from_nothing = false;   // over the preset, under the file: a model and vocabulary from nothing
   std::filesystem::path file;  // may be empty
   std::vector<std::string> assignments;
 };

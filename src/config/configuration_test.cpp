@@ -52,22 +52,22 @@ TEST(Configuration, DefaultsAreValid) {
   EXPECT_EQ(configuration.text("rl.algorithm"), "grpo");
   EXPECT_EQ(configuration.number("rl.lambda"), 0.95);
   EXPECT_EQ(configuration.whole("curriculum.window"), 400);
-  EXPECT_TRUE(configuration.flag("checkpoints.keep_best"));
-  EXPECT_EQ(configuration.list("rl.roles"), (std::vector<std::string>{"generator", "optimizer"}));
+  EXPECT_TRUE(configuration.flag("judge.cache"));
+  EXPECT_EQ(configuration.list("evaluation.splits"), (std::vector<std::string>{"composition", "novel"}));
 }
 
 TEST(Configuration, LaterSourcesWin) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "my.yaml";
-  std::ofstream(file) << "preset: laptop\nrl:\n  groups: 5\n  samples: 6\nsft: {lr: 1e-3}\n";
-  const Configuration configuration = loaded({.preset = "", .file = file, .assignments = {"rl.samples=7"}});
+  std::ofstream(file) << "preset: laptop\nrl:\n  tasks: 5\n  group: 6\nsft: {lr: 1e-3}\n";
+  const Configuration configuration = loaded({.preset = "", .file = file, .assignments = {"rl.group=7"}});
   EXPECT_EQ(configuration.preset(), "laptop");
   EXPECT_EQ(configuration.text("model.start"), "nothing");
   EXPECT_EQ(configuration.origin("model.start"), "preset laptop");
-  EXPECT_EQ(configuration.whole("rl.groups"), 5);
-  EXPECT_EQ(configuration.origin("rl.groups"), "my.yaml");
-  EXPECT_EQ(configuration.whole("rl.samples"), 7);
-  EXPECT_EQ(configuration.origin("rl.samples"), "--set");
+  EXPECT_EQ(configuration.whole("rl.tasks"), 5);
+  EXPECT_EQ(configuration.origin("rl.tasks"), "my.yaml");
+  EXPECT_EQ(configuration.whole("rl.group"), 7);
+  EXPECT_EQ(configuration.origin("rl.group"), "--set");
   EXPECT_EQ(configuration.number("sft.lr"), 1e-3);
   EXPECT_EQ(configuration.origin("rl.gamma"), "default");
   EXPECT_EQ(loaded({.preset = "h200", .file = file, .assignments = {}}).preset(), "h200");
@@ -79,7 +79,7 @@ TEST(Configuration, EveryPresetIsValidAndReadsBackEqual) {
   EXPECT_EQ(*names, (std::vector<std::string>{"h200", "laptop", "quickstart"}));
   const TemporaryFolder folder;
   for (const auto& name : *names) {
-    const Configuration configuration = loaded({.preset = name, .file = {}, .assignments = {"run.name=\"a: #b\""}});
+    const Configuration configuration = loaded({.preset = name, .file = {}, .assignments = {"data.store=\"a: #b\""}});
     std::ofstream(folder.path() / "printed.yaml") << configuration.to_yaml();
     std::ofstream(folder.path() / "config.json") << configuration.to_json().dump(2);
     EXPECT_TRUE(loaded({.preset = "", .file = folder.path() / "printed.yaml", .assignments = {}}) == configuration)
@@ -93,7 +93,7 @@ TEST(Configuration, AnAlgorithmBringsItsOwnDefaults) {
   const Configuration dapo = loaded({.preset = "", .file = {}, .assignments = {"rl.algorithm=dapo", "rl.kl=0.3"}});
   EXPECT_EQ(dapo.number("rl.clip_high"), 0.28);
   EXPECT_EQ(dapo.origin("rl.clip_high"), "default of dapo");
-  EXPECT_TRUE(dapo.flag("rl.refill"));
+  EXPECT_EQ(dapo.whole("rl.refills"), 2);
   EXPECT_EQ(dapo.number("rl.kl"), 0.3) << "what a person sets stays";
 }
 
@@ -119,21 +119,21 @@ TEST(Configuration, ValuesAreChecked) {
                            "rl: {kl: 0x10}",
                            "rl: {kl: }",
                            "rl: {kl: [1]}",
-                           "rl: {samples: 2.5}",
-                           "rl: {samples: 99999999999999999999}",
-                           "rl: {samples: -3}",
+                           "rl: {group: 2.5}",
+                           "rl: {group: 99999999999999999999}",
+                           "rl: {group: -3}",
                            "rl: {enabled: maybe}",
                            "rl: {enabled: yes}",
-                           "rl: {roles: generator}",
-                           "rl: {roles: [tester]}",
-                           "rl: {roles: [generator, generator]}",
-                           "rl: {roles: [[generator]]}",
-                           "rl: {roles: []}",
-                           "rl: {samples: 1}",
+                           "evaluation: {splits: novel}",
+                           "evaluation: {splits: [moon]}",
+                           "evaluation: {splits: [novel, novel]}",
+                           "evaluation: {splits: [[novel]]}",
+                           "evaluation: {splits: []}",
+                           "rl: {group: 1}",
                            "rl: {minutes: 0}",
                            "rl: 3",
                            "rl: [kl]",
-                           "run: {name: \"a\\nb\"}",
+                           "data: {store: \"a\\nb\"}",
                            "rl: {kl: 1, kl: 2}",
                            "rl: {kl: 1}\nrl: {kl: 2}",
                            "[1, 2]",
@@ -141,16 +141,19 @@ TEST(Configuration, ValuesAreChecked) {
                            "? [a]\n: 3",
                            "sft: {steps: 0, minutes: 0}",
                            "sft: {generate: 0}",
-                           "reward: {weights: [speed]}",
-                           "reward: {weights: [speed=a]}",
+                           "reward: {terms: [speed]}",
+                           "reward: {terms: [speed=a]}",
                            "evaluation: {splits: [train]}",
                            "model: {start: nothing, method: lora}",
+                           "model: {start: nothing}\nsft: {enabled: false}",
+                           "evaluation: {samples: 4}",
+                           "compatibility: {minutes: 0}",
                            "<<: {rl: {kl: 1}}",
                            "rl: {kl: \"unterminated}",
-                           "rl: {overlong_buffer: 2000}"})
+                           "rl: {overlong: 2000}"})
     EXPECT_FALSE(error_of(yaml).message.empty()) << yaml;
-  for (const char* yaml : {"", "# nothing", "rl:", "reward: {weights: [speed=0.5, quality=-1]}", "rl: {kl: .5}",
-                           "run: {name: }", "rl: &a {kl: 1}\n"})
+  for (const char* yaml : {"", "# nothing", "rl:", "reward: {terms: [speed=0.5, quality=-1]}", "rl: {kl: .5}",
+                           "data: {store: }", "rl: &a {kl: 1}\n"})
     EXPECT_EQ(error_of(yaml).message, "") << yaml;
 }
 
@@ -178,7 +181,7 @@ TEST(Configuration, HostileYamlIsBounded) {
   std::string bomb = "a: &a0 [x, x]\n";
   for (int i = 1; i < 40; ++i) bomb += fmt::format("a{}: &a{} [*a{}, *a{}]\n", i, i, i - 1, i - 1);
   EXPECT_FALSE(error_of(bomb).message.empty());
-  EXPECT_FALSE(error_of("rl: {roles: &r [*r]}").message.empty());
+  EXPECT_FALSE(error_of("evaluation: {splits: &r [*r]}").message.empty());
   EXPECT_FALSE(error_of(std::string(60'000, '[')).message.empty());
   EXPECT_FALSE(error_of(std::string(60'000, '-')).message.empty());
   std::string dashes, keys;
@@ -190,8 +193,25 @@ TEST(Configuration, HostileYamlIsBounded) {
   EXPECT_NE(error_of("# " + std::string(70'000, 'x')).message.find("64 KiB"), std::string::npos);
   EXPECT_FALSE(error_of(std::string("rl:\0 x", 6)).message.empty());
   Configuration configuration;
-  EXPECT_FALSE(configuration.set("rl.roles=" + std::string(50'000, '[')).ok());
-  EXPECT_FALSE(configuration.set("run.name=" + std::string(50'000, 'x')).ok());
+  EXPECT_FALSE(configuration.set("evaluation.splits=" + std::string(50'000, '[')).ok());
+  EXPECT_FALSE(configuration.set("data.store=" + std::string(50'000, 'x')).ok());
+}
+
+TEST(Configuration, FromNothingIsOverThePresetAndUnderWhatAPersonSets) {
+  const Configuration configuration =
+      loaded({.preset = "quickstart", .from_nothing = true, .file = {}, .assignments = {"sft.lr=0.5"}});
+  EXPECT_EQ(configuration.text("model.start"), "nothing");
+  EXPECT_EQ(configuration.origin("model.start"), "--from-nothing");
+  EXPECT_EQ(configuration.number("sft.lr"), 0.5);
+  EXPECT_EQ(configuration.origin("rl.minutes"), "preset quickstart");
+}
+
+TEST(Configuration, KeysThatDifferAreNamed) {
+  Configuration a, b;
+  EXPECT_TRUE(differing_keys(a, b).empty());
+  ASSERT_TRUE(b.set("rl.lr=0.5").ok());
+  ASSERT_TRUE(b.set("sft.exam=3").ok());
+  EXPECT_EQ(differing_keys(a, b), (std::vector<std::string>{"sft.exam", "rl.lr"}));
 }
 
 TEST(Configuration, MissingFilesAndPresetsAreNamed) {

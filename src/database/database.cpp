@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <limits>
 #include <system_error>
 
@@ -35,6 +36,11 @@ std::string advice_for(int code) {
 }
 
 Error database_error(sqlite3* connection, const std::string& path, int code) {
+  // A full disk is also met where files are made and grown, and then called otherwise.
+  const int reason = connection != nullptr ? sqlite3_system_errno(connection) : 0;
+  const int kind = code & 0xff;
+  if ((kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) && (reason == ENOSPC || reason == EDQUOT))
+    return {path + ": " + sqlite3_errstr(SQLITE_FULL), advice_for(SQLITE_FULL), {}};
   const char* message = connection != nullptr && sqlite3_errcode(connection) != SQLITE_OK ? sqlite3_errmsg(connection)
                                                                                           : sqlite3_errstr(code);
   return {path + ": " + message, advice_for(code), {}};

@@ -113,6 +113,26 @@ TEST(AgentModel, ShippedAgentsAreFoundByName) {
   EXPECT_NE(missing.error().message.find("KERNELWRIGHT_WEIGHTS"), std::string::npos);
 }
 
+TEST(AgentModel, ARunHasTheAgentsOfItsLastStage) {
+  const TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  const fs::path run = folder.path() / "run";
+  fs::create_directories(run / "checkpoints");
+  EXPECT_NE(find_agents(run.string()).error().message.find("no agents yet"), std::string::npos);
+  for (const char* stage : {"sft", "rl"}) {
+    const fs::path agents = run / stage / "agents";
+    fs::create_directories(agents);
+    ASSERT_TRUE(write_agents_file(agents, ".", {}).ok());
+    const auto found = find_agents(run.string());
+    ASSERT_TRUE(found.ok()) << to_string(found.error());
+    EXPECT_EQ(found->base.lexically_normal(), (agents / "").lexically_normal()) << stage;
+    EXPECT_TRUE(find_agents((run / stage).string()).ok()) << "a stage alone";
+  }
+  ::setenv("KERNELWRIGHT_RUNS", folder.path().c_str(), 1);
+  EXPECT_TRUE(find_agents("run").ok()) << "by its name";
+  ::unsetenv("KERNELWRIGHT_RUNS");
+}
+
 TEST(AgentModel, AModelWithoutAgentsFileHasNoAdapters) {
   const Agents agents;
   std::filesystem::remove(agents.path() / "agents.json");

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "model/model_name.h"
+#include "run/run_log.h"
 #include "weights/bounded_json.h"
 #include "weights/mapped_file.h"
 
@@ -109,6 +110,19 @@ Result<void> add_path(Sha256& hash, const fs::path& path) {
   return {};
 }
 
+// Where runs keep their agents, the last stage first.
+constexpr const char* agents_of_runs[] = {"agents", "rl/agents", "compatibility/agents", "sft/agents"};
+
+// The agents' folder of a run; empty: this is no run.
+Result<fs::path> agents_of_run(const fs::path& folder) {
+  std::error_code ignored;
+  for (const char* place : agents_of_runs)
+    if (fs::exists(folder / place / agents_file, ignored)) return folder / place;
+  if (fs::exists(folder / "pipeline.json", ignored) || fs::is_directory(folder / "checkpoints", ignored))
+    return Error{"this run has no agents yet", "let it finish its training first", {folder.string(), 0, 0}};
+  return fs::path();
+}
+
 }  // namespace
 
 Result<AgentSet> find_agents(const std::string& name_or_path) {
@@ -117,6 +131,11 @@ Result<AgentSet> find_agents(const std::string& name_or_path) {
   if (std::find(std::begin(shipped), std::end(shipped), name_or_path) != std::end(shipped) &&
       !fs::exists(folder, ignored)) {
     KW_TRY(folder, shipped_folder(name_or_path));
+  }
+  if (!fs::exists(folder / agents_file, ignored)) {
+    const bool here = fs::is_directory(folder, ignored);
+    KW_TRY(const fs::path trained, agents_of_run(here || folder.is_absolute() ? folder : runs_folder() / folder));
+    if (!trained.empty()) folder = trained;
   }
   if (!fs::exists(folder / agents_file, ignored)) {
     AgentSet agents;

@@ -1,6 +1,7 @@
 #pragma once
 // Agents as a user names them: which base, and which adapter for each role. "tiny" and "smollm2" are shipped in
-// weights/; any folder with agents.json is a set of agents, and so is a model without adapters.
+// weights/; any folder with agents.json is a set of agents, and so is a model without adapters. A run of training has
+// agents too: those of its last stage.
 
 #include <filesystem>
 #include <map>
@@ -16,7 +17,8 @@ struct AgentSet {
   std::map<AgentRole, std::filesystem::path> adapters;  // PEFT folders
 };
 
-// "tiny", "smollm2", a folder with agents.json, a model's folder or file, or a name that `model fetch` knows. Says what
+// "tiny", "smollm2", a folder with agents.json, a model's folder or file, a name that `model fetch` knows, or a run of
+// training by its folder or, in the runs' folder, its name. Says what
 // to do when something is not there. Nothing of the models is read yet.
 Result<AgentSet> find_agents(const std::string& name_or_path);
 

@@ -178,6 +178,7 @@ Result<void> EpisodeEngine::ask(Running& running) {
 Result<void> EpisodeEngine::take_answers(Running& running, std::vector<GeneratedSample> samples) {
   Turn& turn = running.turn;
   for (GeneratedSample& said : samples) {
+    if (hooks_.on_said) hooks_.on_said(running.episode, turn, said);
     TurnSample& sample = turn.samples.emplace_back();
     const bool ended = said.finish == FinishReason::stop_token;
     read_sample(sample, dialect_.read_answer(said.text, ended, options_.episode.limits));

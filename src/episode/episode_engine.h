@@ -32,6 +32,9 @@ namespace kw {
 struct EpisodeHooks {
   std::function<void(const Episode&, const Turn&)> on_question;
   std::function<void(const Episode&, const Turn&, const TokenEvent&)> on_token;
+  // May change an answer before it is read, for experiments and for tests of what the judge makes of it: what is
+  // learned from are its tokens, whatever the text says then.
+  std::function<void(const Episode&, const Turn&, GeneratedSample&)> on_said;
   std::function<void(const Episode&, const Turn&, std::size_t sample)> on_answer;
   std::function<void(const Episode&, const Turn&, std::size_t sample)> on_verdict;
   std::function<void(const Episode&)> on_given;  // the verdict of the kernel that it begins with is there

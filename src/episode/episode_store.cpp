@@ -122,8 +122,8 @@ Result<Enum> named(std::string_view text, Enum last) {
 
 }  // namespace
 
-Result<std::unique_ptr<EpisodeStore>> EpisodeStore::open(const std::filesystem::path& file) {
-  KW_TRY(Database database, Database::open(file));
+Result<std::unique_ptr<EpisodeStore>> EpisodeStore::open(const std::filesystem::path& file, DatabaseOptions options) {
+  KW_TRY(Database database, Database::open(file, options));
   KW_TRY_VOID(database.migrate(schema));
   return std::unique_ptr<EpisodeStore>(new EpisodeStore(std::move(database)));
 }

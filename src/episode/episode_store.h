@@ -34,8 +34,8 @@ struct StoredSummary {
 // Belongs to one thread at a time.
 class EpisodeStore {
  public:
-  // Made if it is not there.
-  static Result<std::unique_ptr<EpisodeStore>> open(const std::filesystem::path& file);
+  // Made if it is not there and not only read.
+  static Result<std::unique_ptr<EpisodeStore>> open(const std::filesystem::path& file, DatabaseOptions options = {});
 
   // What is known of an episode; none: nothing. A damaged row is an error.
   Result<std::optional<StoredEpisode>> find(const std::string& identity);

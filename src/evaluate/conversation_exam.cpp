@@ -2,10 +2,13 @@
 
 #include <chrono>
 
+#include "reward/reward.h"
+
 namespace kw {
 namespace {
 
-std::vector<EvaluatedAnswer> answers_of(const ExamQuestion& question, const Episode& episode, std::int64_t sample) {
+std::vector<EvaluatedAnswer> answers_of(const ExamQuestion& question, const Episode& episode, std::int64_t sample,
+                                        const std::optional<RewardShape>& worth) {
   std::vector<EvaluatedAnswer> answers;
   for (const Turn& turn : episode.turns)
     for (const TurnSample& said : turn.samples) {
@@ -23,6 +26,7 @@ std::vector<EvaluatedAnswer> answers_of(const ExamQuestion& question, const Epis
         add_verdict(answer, *said.verdict);
         answer.faster = made_faster(question, *said.verdict);
       }
+      if (worth && answer.judged()) answer.reward = said.verdict ? reward_of(*said.verdict, *worth).total : 0;
       answers.push_back(std::move(answer));
     }
   return answers;
@@ -86,7 +90,8 @@ Result<ConversationExam> hold_conversations(Rollout& rollout, const Dialect& dia
       exam.interrupted = true;
       continue;
     }
-    for (EvaluatedAnswer& answer : answers_of(question, episode, sample)) exam.answers.push_back(std::move(answer));
+    for (EvaluatedAnswer& answer : answers_of(question, episode, sample, options.worth))
+      exam.answers.push_back(std::move(answer));
     if (episode.turns.empty()) exam.answers.push_back(refused_answer(question, sample));
   }
   exam.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

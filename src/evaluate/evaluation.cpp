@@ -39,6 +39,7 @@ Json answer_json(const EvaluatedAnswer& answer) {
           {"speedup", optional_json(answer.speedup)},
           {"speedup_low", optional_json(answer.speedup_low)},
           {"speedup_pytorch", optional_json(answer.speedup_pytorch)},
+          {"reward", optional_json(answer.reward)},
           {"tokens", answer.tokens},
           {"fingerprint", answer.fingerprint}};
 }
@@ -81,6 +82,13 @@ class Members {
     if (found != nullptr && found->is_null()) return std::nullopt;
     if (found == nullptr || !found->is_number() || !positive(found->get<double>()))
       return wrong(key, "a positive number or null"), std::nullopt;
+    return found->get<double>();
+  }
+  // Files from before it was recorded have none.
+  std::optional<double> optional_number(const char* key) {
+    const Json* found = find(key);
+    if (found == nullptr || found->is_null()) return std::nullopt;
+    if (!found->is_number()) return wrong(key, "a number or null"), std::nullopt;
     return found->get<double>();
   }
   const Json* find(const char* key) {
@@ -133,6 +141,7 @@ Result<EvaluatedAnswer> answer_from_json(const Json& json) {
   answer.speedup = members.optional_positive("speedup");
   answer.speedup_low = members.optional_positive("speedup_low");
   answer.speedup_pytorch = members.optional_positive("speedup_pytorch");
+  answer.reward = members.optional_number("reward");
   answer.tokens = members.integer("tokens", 0, std::int64_t{1} << 40);
   answer.fingerprint = members.text("fingerprint");
   if (!members.problem().empty()) return no_evaluation(members.problem());
@@ -251,6 +260,34 @@ Result<ModelEvaluation> read_evaluation(const std::filesystem::path& file) {
   Error error = evaluation.error();
   error.where.file = file.string();
   return error;
+}
+
+Result<ModelEvaluation> join_evaluations(std::vector<ModelEvaluation> evaluations) {
+  if (evaluations.empty()) return Error{"there is nothing to join", "", {}};
+  ModelEvaluation joined = std::move(evaluations.front());
+  const EvaluationSettings first = joined.settings;
+  for (std::size_t i = 1; i < evaluations.size(); ++i) {
+    const EvaluationSettings& other = evaluations[i].settings;
+    if (other.turns != first.turns || other.temperature != first.temperature || other.seed != first.seed ||
+        other.samples != first.samples || other.judge != first.judge)
+      return Error{"these evaluations were not made in the same way",
+                   "turns, temperature, seed, samples and judge must agree",
+                   {}};
+    for (EvaluatedAnswer& answer : evaluations[i].answers) {
+      answer.sample += static_cast<std::int64_t>(i) * first.samples;
+      joined.answers.push_back(std::move(answer));
+    }
+    joined.seconds += evaluations[i].seconds;
+    joined.interrupted = joined.interrupted || evaluations[i].interrupted;
+  }
+  joined.settings.samples = first.samples * static_cast<std::int64_t>(evaluations.size());
+  return joined;
+}
+
+ModelEvaluation first_turns(ModelEvaluation evaluation, int turns) {
+  std::erase_if(evaluation.answers, [&](const EvaluatedAnswer& answer) { return answer.turn >= turns; });
+  evaluation.settings.turns = std::min(evaluation.settings.turns, turns);
+  return evaluation;
 }
 
 }  // namespace kw

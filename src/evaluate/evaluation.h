@@ -35,6 +35,7 @@ struct EvaluatedAnswer {
   std::optional<double> speedup;      // over naive
   std::optional<double> speedup_low;  // what is claimed: the lower end of a measured one's interval
   std::optional<double> speedup_pytorch;
+  std::optional<double> reward;  // what it is worth, where a shape was given
   std::int64_t tokens = 0;
   std::string fingerprint;  // of the kernel
 
@@ -68,5 +69,11 @@ nlohmann::ordered_json to_json(const ModelEvaluation& evaluation);
 // Of anything: an error where it is no evaluation.
 Result<ModelEvaluation> evaluation_from_json(const nlohmann::ordered_json& json);
 Result<ModelEvaluation> read_evaluation(const std::filesystem::path& file);
+
+// Evaluations of models that differ by chance alone (other seeds of training), as one: attempts are numbered on. An
+// error where they were not asked in the same way.
+Result<ModelEvaluation> join_evaluations(std::vector<ModelEvaluation> evaluations);
+// As if conversations had ended after so many turns.
+ModelEvaluation first_turns(ModelEvaluation evaluation, int turns);
 
 }  // namespace kw

@@ -197,10 +197,13 @@ void add_comparisons(HtmlReport& report, const std::string& name_a, const std::s
     table.headings = {"", name_a, name_b, "difference", "p", "test"};
     for (const PairedFigure& figure : comparison.figures) {
       const auto value = [&](double number) {
+        if (figure.points) return plain(fmt::format("{:.3f}", number));
         return plain(figure.ratio ? fmt::format("{:.2f} x", number) : fmt::format("{:.1f} %", 100 * number));
       };
       const Interval& range = figure.difference;
-      ReportCell difference = figure.ratio
+      ReportCell difference = figure.points ? plain(fmt::format("{:+.3f}", figure.b - figure.a),
+                                                    fmt::format("{:+.3f} to {:+.3f}", range.low, range.high))
+                              : figure.ratio
                                   ? plain(fmt::format("{:.3f} x", figure.b / figure.a),
                                           fmt::format("{:.3f} to {:.3f}", range.low, range.high))
                                   : plain(fmt::format("{:+.1f}", 100 * (figure.b - figure.a)),

@@ -64,22 +64,25 @@ EvaluationRow row_of(std::string label, const std::vector<const Attempt*>& attem
   if (attempts.empty()) return row;
   row.mean_tokens = tokens / static_cast<double>(attempts.size());
 
-  std::vector<TaskValues> compiled, correct, faster, task_speedups;
+  std::vector<TaskValues> compiled, correct, faster, task_speedups, rewards;
+  bool rewarded = false;
   std::size_t k = attempts.size();
   for (const auto& [name, answers] : tasks) {
     k = std::min(k, answers.size());
-    for (auto* list : {&compiled, &correct, &faster, &task_speedups}) list->emplace_back();
+    for (auto* list : {&compiled, &correct, &faster, &task_speedups, &rewards}) list->emplace_back();
     for (const EvaluatedAnswer* answer : answers) {
       compiled.back().push_back(answer->compiled ? 1 : 0);
       correct.back().push_back(answer->correct ? 1 : 0);
       faster.back().push_back(answer->faster ? 1 : 0);
       if (answer->speedup) task_speedups.back().push_back(*answer->speedup);
+      if (answer->reward) rewards.back().push_back(*answer->reward), rewarded = true;
     }
   }
   row.compiled = estimated_share(compiled);
   row.correct = estimated_share(correct);
   row.faster = estimated_share(faster);
   row.mean_speedup = estimated_geometric_mean(task_speedups);
+  if (rewarded) row.reward = estimated_mean(rewards);
   row.k = static_cast<std::int64_t>(k);
   for (const TaskValues& task : correct)
     row.pass_at_k +=
@@ -251,6 +254,7 @@ Json to_json(const EvaluationRow& row) {
             {"mean_speedup", row.mean_speedup.value > 0 ? rate(row.mean_speedup) : Json(nullptr)},
             {"mean_speedup_pytorch", row.mean_speedup_pytorch ? Json(*row.mean_speedup_pytorch) : Json(nullptr)},
             {"faster", rate(row.faster)},
+            {"reward", row.reward ? rate(*row.reward) : Json(nullptr)},
             {"mean_tokens", row.mean_tokens}};
   return json;
 }

@@ -36,7 +36,8 @@ struct EvaluationRow {
   std::optional<double> median_speedup;  // over naive, of the right ones with a time
   RateEstimate mean_speedup;             // geometric; 0: no times
   std::optional<double> mean_speedup_pytorch;
-  RateEstimate faster;  // improve: than the kernel that was shown
+  RateEstimate faster;                 // improve: than the kernel that was shown
+  std::optional<RateEstimate> reward;  // mean, where it was recorded
   double mean_tokens = 0;
 };
 

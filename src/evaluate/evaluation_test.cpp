@@ -213,5 +213,51 @@ TEST(TesterScore, AnHonestTesterHasNoCalibrationError) {
   EXPECT_LT(*tester_score(predictions).calibration_error, 0.02);
 }
 
+EvaluatedAnswer said(const std::string& task, std::int64_t sample, int turn, double reward) {
+  EvaluatedAnswer answer;
+  answer.task = task;
+  answer.group = "composition";
+  answer.sample = sample;
+  answer.turn = turn;
+  answer.outcome = "kernel";
+  answer.status = VerdictStatus::correct;
+  answer.compiled = answer.correct = true;
+  answer.reward = reward;
+  return answer;
+}
+
+TEST(JoinedEvaluations, AttemptsAreNumberedOn) {
+  ModelEvaluation one, two;
+  one.settings.samples = two.settings.samples = 2;
+  one.settings.turns = two.settings.turns = 2;
+  one.answers = {said("a", 0, 0, 0.1), said("a", 0, 1, 0.2), said("a", 1, 0, 0.3)};
+  two.answers = {said("a", 0, 0, 0.4), said("a", 1, 1, 0.5)};
+  const auto joined = join_evaluations({one, two});
+  ASSERT_TRUE(joined.ok());
+  EXPECT_EQ(joined->settings.samples, 4);
+  ASSERT_EQ(joined->answers.size(), 5u);
+  EXPECT_EQ(joined->answers[3].sample, 2);
+  EXPECT_EQ(joined->answers[4].sample, 3);
+  EXPECT_EQ(first_turns(*joined, 1).answers.size(), 3u);
+  two.settings.temperature = 0.5;
+  EXPECT_FALSE(join_evaluations({one, two}).ok());
+  EXPECT_FALSE(join_evaluations({}).ok());
+}
+
+TEST(JoinedEvaluations, RewardSurvivesTheFile) {
+  ModelEvaluation one;
+  one.answers = {said("a", 0, 0, -0.25)};
+  auto json = to_json(one);
+  auto read = evaluation_from_json(json);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->answers.at(0).reward, -0.25);
+  json["answers"][0].erase("reward");  // files from before it was recorded
+  read = evaluation_from_json(json);
+  ASSERT_TRUE(read.ok());
+  EXPECT_FALSE(read->answers.at(0).reward.has_value());
+  json["answers"][0]["reward"] = "much";
+  EXPECT_FALSE(evaluation_from_json(json).ok());
+}
+
 }  // namespace
 }  // namespace kw

@@ -11,6 +11,7 @@
 #include "agent/dialect.h"
 #include "data/stream.h"
 #include "judge/judge.h"
+#include "reward/shape.h"
 #include "rollout/rollout.h"
 
 namespace kw {
@@ -44,7 +45,8 @@ struct ExamOptions {
   float temperature = 0;
   std::uint64_t seed = 0;
   std::int64_t max_tokens = 1024;
-  int judge_workers = 0;                                            // 0: all cores, twice as many where a GPU judges
+  std::optional<RewardShape> worth;  // conversations: what an answer's reward is reckoned by, whoever gave it
+  int judge_workers = 0;             // 0: all cores, twice as many where a GPU judges
   std::function<void(std::size_t done, std::size_t all)> progress;  // answers; from the calling thread
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -20,8 +21,11 @@ constexpr std::size_t most_named = 10;
 // What one evaluation has on one task.
 struct TaskSide {
   std::int64_t attempts = 0, answers = 0, compiled = 0, correct = 0, faster = 0;
+  std::array<std::int64_t, fast_thresholds.size()> fast{};
   double log_speedups = 0;
   std::int64_t timed = 0;
+  double reward = 0;
+  std::int64_t rewarded = 0;
   std::optional<double> best_speedup;
 
   double share(std::int64_t count) const { return static_cast<double>(count) / static_cast<double>(attempts); }
@@ -40,7 +44,10 @@ Sides sides_of(const ModelEvaluation& evaluation) {
     side.compiled += best.compiled;
     side.correct += best.correct;
     side.faster += best.faster;
+    if (best.reward) side.reward += *best.reward, ++side.rewarded;
     if (!best.speedup) continue;
+    for (std::size_t i = 0; i < fast_thresholds.size(); ++i)
+      side.fast[i] += best.speedup_low.value_or(*best.speedup) > fast_thresholds[i];
     side.log_speedups += std::log(*best.speedup);
     ++side.timed;
     side.best_speedup = std::max(side.best_speedup.value_or(0), *best.speedup);
@@ -113,7 +120,8 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
   made.kind = kind;
   made.group = group;
   made.tasks = static_cast<std::int64_t>(pairs.size());
-  Values compiled, correct, solved, faster, both_right, useful;
+  Values compiled, correct, solved, faster, both_right, useful, reward;
+  std::array<Values, fast_thresholds.size()> fast;
   for (const Pair& pair : pairs) {
     const auto& [task, a, b] = pair;
     made.answers_a += static_cast<double>(a.answers) / static_cast<double>(pairs.size());
@@ -126,6 +134,9 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
     add(correct, a.share(a.correct), b.share(b.correct));
     add(solved, a.correct > 0 ? 1 : 0, b.correct > 0 ? 1 : 0);
     add(faster, a.share(a.faster), b.share(b.faster));
+    for (std::size_t i = 0; i < fast.size(); ++i) add(fast[i], a.share(a.fast[i]), b.share(b.fast[i]));
+    if (a.rewarded > 0 && b.rewarded > 0)
+      add(reward, a.reward / static_cast<double>(a.rewarded), b.reward / static_cast<double>(b.rewarded));
     if (a.timed > 0 && b.timed > 0)
       add(both_right, a.log_speedups / static_cast<double>(a.timed), b.log_speedups / static_cast<double>(b.timed));
     // Who gets no right kernel, or a slower one, keeps the naive one.
@@ -142,11 +153,23 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
   if (kind == QuestionKind::improve) made.figures.push_back(share_figure("made faster", faster));
   if (!both_right.a.empty()) made.figures.push_back(speedup_figure("speedup where both are right", both_right));
   made.figures.push_back(speedup_figure("best speedup, naive where none", useful));
+  for (std::size_t i = 0; i < fast.size(); ++i)
+    made.figures.push_back(share_figure(fmt::format("fast_{}", fast_thresholds[i]), fast[i]));
+  if (!reward.a.empty()) {
+    made.figures.push_back(share_figure("reward", reward));
+    made.figures.back().points = true;
+  }
   return made;
 }
 
 std::string figure_text(const PairedFigure& figure, double value) {
+  if (figure.points) return fmt::format("{:.3f}", value);
   return figure.ratio ? fmt::format("{:.3f} x", value) : fmt::format("{:.1f} %", 100 * value);
+}
+
+std::string change_text(const PairedFigure& figure, double change) {
+  if (figure.points) return fmt::format("{:+.3f}", change);
+  return figure.ratio ? fmt::format("{:.3f}", change) : fmt::format("{:+.1f}", 100 * change);
 }
 
 }  // namespace
@@ -197,13 +220,11 @@ std::string comparison_text(const ModelEvaluation& a, const ModelEvaluation& b,
         {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right, Align::left});
     for (const PairedFigure& figure : comparison.figures) {
       const Interval& range = figure.difference;
-      table.add({figure.name, std::to_string(figure.tasks), figure_text(figure, figure.a),
-                 figure_text(figure, figure.b),
-                 figure.ratio ? fmt::format("{:.3f} x", figure.b / figure.a)
-                              : fmt::format("{:+.1f}", 100 * (figure.b - figure.a)),
-                 figure.ratio ? fmt::format("[{:.3f}, {:.3f}]", range.low, range.high)
-                              : fmt::format("[{:+.1f}, {:+.1f}]", 100 * range.low, 100 * range.high),
-                 fmt::format("{:.2g}", figure.p_value), figure.test});
+      table.add(
+          {figure.name, std::to_string(figure.tasks), figure_text(figure, figure.a), figure_text(figure, figure.b),
+           figure.ratio ? change_text(figure, figure.b / figure.a) + " x" : change_text(figure, figure.b - figure.a),
+           fmt::format("[{}, {}]", change_text(figure, range.low), change_text(figure, range.high)),
+           fmt::format("{:.2g}", figure.p_value), figure.test});
     }
     text += table.text();
     const auto names = [&](const char* what, const std::vector<std::string>& list) {

@@ -15,6 +15,7 @@ struct PairedFigure {
   std::int64_t tasks = 0;  // pairs
   double a = 0, b = 0;
   bool ratio = false;   // the difference is b / a, of geometric means; else b - a
+  bool points = false;  // of reward, no share
   Interval difference;  // 95 %, by tasks
   double p_value = 1;
   std::string test;  // by which

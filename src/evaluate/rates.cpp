@@ -78,6 +78,16 @@ RateEstimate estimated_share(const std::vector<TaskValues>& tasks) {
   return estimate;
 }
 
+RateEstimate estimated_mean(const std::vector<TaskValues>& tasks) {
+  RateEstimate estimate;
+  std::vector<double> all;
+  for (const TaskValues& task : tasks) all.insert(all.end(), task.begin(), task.end());
+  if (all.empty()) return estimate;
+  estimate.value = mean(all);
+  estimate.interval = task_bootstrap_interval(tasks, mean);
+  return estimate;
+}
+
 RateEstimate estimated_geometric_mean(const std::vector<TaskValues>& tasks) {
   RateEstimate estimate;
   std::vector<double> all;

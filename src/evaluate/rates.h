@@ -38,6 +38,7 @@ struct RateEstimate {
 
 // The share of ones: Wilson's interval where every task has one answer, by tasks otherwise.
 RateEstimate estimated_share(const std::vector<TaskValues>& tasks);
+RateEstimate estimated_mean(const std::vector<TaskValues>& tasks);
 RateEstimate estimated_geometric_mean(const std::vector<TaskValues>& tasks);
 
 // fast_p (KernelBench): the share of all answers that are right and more than p times as fast. `speedups` of the right

@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "arithmetic/cpu_roof.h"
 #include "base/file.h"
+#include "base/unfinished_files.h"
 #include "model/adapter.h"
 #include "model/cpu_trainer.h"
 #include "model/presets.h"
@@ -116,6 +118,20 @@ std::int32_t Learner::adapter_of(AgentRole role) const {
   return found == adapter_index_.end() ? -1 : found->second;
 }
 
+Result<double> Learner::peak_flops() {
+  if (peak_flops_ == 0 && on_gpu_) {
+    KW_TRY(const MachineRoof roof, measure_model_gpu());
+    peak_flops_ = roof.flops;
+  }
+  if (peak_flops_ == 0) peak_flops_ = measure_cpu_flops(*team_);
+  return peak_flops_;
+}
+
+Result<MachineRoof> Learner::measure_roof() {
+  if (on_gpu_) return measure_model_gpu();
+  return measure_cpu(*team_);
+}
+
 Result<Decoder*> Learner::decoder() {
   const auto usable = static_cast<std::int64_t>(dialect_->tokenizer().size());
   if (on_gpu_) {
@@ -146,7 +162,9 @@ Result<Decoder*> Learner::decoder() {
     KW_TRY(const Adapter adapter, trainer_->read_adapter(index));
     KW_TRY_VOID(decoder->update_adapter(index, adapter));
   }
-  if (decoder->weights_version() < version) KW_TRY_VOID(decoder->set_weights_version(version));
+  // All adapters at once are one step of the trainer. Refused where the trainer went back to weights from before: the
+  // decoder's number stays ahead then, so that nothing of it is taken for theirs.
+  static_cast<void>(decoder->set_weights_version(version));
   decoder_version_ = version;
   return decoder;
 }
@@ -171,6 +189,7 @@ Result<void> Learner::save_agents(const std::filesystem::path& folder, const std
     KW_TRY_VOID(trainer_->read_parameters(parameters));
     KW_TRY_VOID(save_model(folder, parameters, &dialect_->tokenizer(), type));
   }
+  remove_unfinished_files(folder);  // of a save that was killed
   const nlohmann::ordered_json agents = {{"format", 1}, {"base", train_base_ ? "." : base}, {"adapters", adapters}};
   return write_file_atomic(folder / "agents.json", agents.dump(2) + "\n");
 }

@@ -10,6 +10,7 @@
 
 #include "agent/dialect.h"
 #include "arithmetic/thread_team.h"
+#include "base/machine_roof.h"
 #include "model/model_files.h"
 #include "model/training.h"
 #include "rollout/decoder.h"
@@ -44,6 +45,12 @@ class Learner {
   const ModelDescription& description() const { return description_; }
   std::int32_t adapter_of(AgentRole role) const;  // -1: the base
   bool on_gpu() const { return on_gpu_; }
+  bool trains_base() const { return train_base_; }
+
+  // What the device can do at most, measured: on the CPU fused multiply-adds in float32 by the trainer's threads, on a
+  // GPU a large product in bf16. The first one is quick, its answer stays; the other measures memory too.
+  Result<double> peak_flops();
+  Result<MachineRoof> measure_roof();
 
   // On the trainer's weights as they are now; made at the first call. Steps of the trainer show after the next call.
   Result<Decoder*> decoder();
@@ -64,6 +71,7 @@ class Learner {
   std::int64_t decoder_version_ = -1;
   std::map<AgentRole, std::int32_t> adapter_index_;
   std::string device_;
+  double peak_flops_ = 0;  // 0: not measured yet
   bool on_gpu_ = false;
   bool train_base_ = true;
   // The frozen base on the CPU, for the decoder.

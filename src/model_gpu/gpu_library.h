@@ -55,6 +55,7 @@ class ModelGpuLibrary {
   virtual std::string torch_version() const = 0;
   // Throws when torch cannot use it.
   virtual std::string gpu_name() const = 0;
+  virtual MachineRoof measure_roof() const = 0;
   // cubin: empty where the device is the CPU.
   virtual std::unique_ptr<DeviceTrainer> make_trainer(const Parameters& parameters,
                                                       const std::vector<Adapter>& adapters,

@@ -338,6 +338,11 @@ Result<std::string> model_gpu_name() {
   return found;
 }
 
+Result<MachineRoof> measure_model_gpu() {
+  KW_TRY([[maybe_unused]] const std::string name, model_gpu_name());
+  return guarded("measuring", [] { return (*library())->measure_roof(); });
+}
+
 std::string gpu_decoder_profile(Decoder& decoder) {
   const auto text = guarded("profiling", [&] { return (*library())->decoder_profile(decoder); });
   return text.ok() ? *text : to_string(text.error());

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/machine_roof.h"
 #include "base/result.h"
 #include "model/adapter.h"
 #include "model/parameters.h"
@@ -63,6 +64,9 @@ Result<std::unique_ptr<Decoder>> make_gpu_decoder(Trainer& trainer, const GpuDec
 
 // "NVIDIA H200", or why there is none that can be used. The first answer stays.
 Result<std::string> model_gpu_name();
+
+// What it can do at most, measured in some 50 ms: products of bf16 matrices (8192 x 8192), and copies in its memory.
+Result<MachineRoof> measure_model_gpu();
 
 // Device time by piece since the last call, where `profile` was asked for.
 std::string gpu_trainer_profile(Trainer& trainer);

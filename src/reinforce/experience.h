@@ -4,7 +4,8 @@
 // roles, never per turn index.
 //
 // Policies, stated once:
-// - An answer that was cut at its longest length has no kernel, is paid like one without, and is learned from.
+// - An answer that was cut at its longest length is read as far as it goes: without a whole kernel it is paid like any
+//   answer without one. It is always learned from.
 // - What the judge could not say anything about (rewarded == false) is left out; the other turns of its conversation
 //   are not.
 // - An answer alone in its group has nothing to be compared with and is left out.

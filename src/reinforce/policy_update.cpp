@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "model/pass_work.h"
 
 namespace kw {
 namespace {
@@ -68,6 +69,7 @@ class PolicyUpdate {
   Result<void> score_all(Trainer& trainer, const Take& take) {
     for (const AnswerPass& pass : passes_of(teaching_)) {
       KW_TRY(const TokenScores scores, trainer.score(pass.batch));
+      if (inputs_.model != nullptr) report_.flops += forward_flops(*inputs_.model, pass.batch);
       std::size_t at = 0;
       for (const std::size_t i : pass.answers) {
         const std::size_t count = answers_[i].tokens.size();
@@ -176,6 +178,9 @@ class PolicyUpdate {
       }
       if (inputs_.critic != nullptr) KW_TRY_VOID(learn_values(pass, tokens, mask, all_tokens));
       report_.trained_tokens += static_cast<std::int64_t>(pass.batch.tokens.size());
+      const int trained = (inputs_.move_policy ? 1 : 0) + (inputs_.critic != nullptr ? 1 : 0);
+      if (inputs_.model != nullptr)
+        report_.flops += trained * training_flops(*inputs_.model, pass.batch, inputs_.train_base);
     }
     ++report_.optimizer_steps;
     if (inputs_.move_policy) {

@@ -14,6 +14,8 @@ struct UpdateInputs {
   Trainer* reference = nullptr;  // the policy as it started; needed when kl_coefficient is above 0
   Trainer* critic = nullptr;     // a trainer with a value head of its own; PPO
   std::function<std::int32_t(AgentRole)> adapter_of;
+  const ModelDescription* model = nullptr;  // of all three; null: nobody wants to know how much work it was
+  bool train_base = true;                   // false: adapters alone
   double learning_rate = 0;
   double critic_learning_rate = 0;
   double kl_coefficient = 0;
@@ -41,6 +43,7 @@ struct UpdateReport {
   double value_loss = 0, value_clipped = 0, critic_gradient_norm = 0;
   Spread advantages, returns, values;                        // of tokens
   std::int64_t answers = 0, tokens = 0, trained_tokens = 0;  // of `trained`, prompts and repeats included
+  double flops = 0;  // operations of the models' products, all three models; 0 where `model` was not given
   int optimizer_steps = 0;
   int skipped_steps = 0;
 };

@@ -35,6 +35,25 @@ HeldOutScore score_from(const Json& json) {
   return score;
 }
 
+// So that a run that is killed at its very end still knows what its last step was like.
+Json to_json(const AnswerRates& rates) {
+  return {{"answers", rates.answers},
+          {"reward", rates.reward},
+          {"compile_rate", rates.compile_rate},
+          {"pass_rate", rates.pass_rate},
+          {"speedup_median", rates.speedup_median}};
+}
+
+AnswerRates rates_from(const Json& json) {
+  AnswerRates rates;
+  rates.answers = json.at("answers").get<std::int64_t>();
+  rates.reward = json.at("reward").get<double>();
+  rates.compile_rate = json.at("compile_rate").get<double>();
+  rates.pass_rate = json.at("pass_rate").get<double>();
+  rates.speedup_median = json.at("speedup_median").get<double>();
+  return rates;
+}
+
 class ReinforceRun {
  public:
   ReinforceRun(const ReinforceModels& models, Judge& judge, const TaskPool& pool, Curriculum curriculum,
@@ -58,14 +77,16 @@ class ReinforceRun {
       }
       if (!interrupted()) KW_TRY_VOID(save(summary_.before));
     }
+    if (exam_open_) KW_TRY_VOID(evaluate_and_save());
     while (!over() && summary_.stopped.empty()) {
       if (interrupted()) break;
       KW_TRY(const bool whole, step());
       if (!whole) break;
       KW_TRY_VOID(evaluate_and_save());
     }
-    summary_.interrupted = interrupted() && !over();
-    if (summary_.interrupted && saved_step_ != now_.step) KW_TRY_VOID(save(std::nullopt));
+    summary_.interrupted = exam_open_ || (interrupted() && !over() && summary_.stopped.empty());
+    const bool begun = now_.step > 0 || saved_step_ == 0;  // else the first exam is still to be held
+    if (summary_.interrupted && begun && saved_step_ != now_.step) KW_TRY_VOID(save(std::nullopt));
     KW_TRY_VOID(log_.flush());
     summary_.last = now_;
     return std::move(summary_);
@@ -100,6 +121,11 @@ class ReinforceRun {
       evaluations_ = facts.at("evaluations").get<std::int64_t>();
       kl_.coefficient = facts.at("kl_coefficient").get<double>();
       if (!facts.at("before").is_null()) summary_.before = score_from(facts.at("before"));
+      // Checkpoints of older programs lack the following.
+      if (facts.contains("after") && !facts["after"].is_null()) summary_.after = score_from(facts["after"]);
+      summary_.stopped = facts.value("stopped", "");
+      exam_open_ = facts.value("exam_open", false);
+      if (facts.contains("rates")) now_.rates = rates_from(facts["rates"]);
       KW_TRY_VOID(guard_.restore(facts.at("guard")));
     } catch (const nlohmann::json::exception& error) {
       return broken(std::string("not a checkpoint of reinforcement learning: ") + error.what());
@@ -146,6 +172,8 @@ class ReinforceRun {
                         .reference = models_.reference,
                         .critic = models_.critic,
                         .adapter_of = [this](AgentRole role) { return models_.policy.adapter_of(role); },
+                        .model = &models_.policy.description(),
+                        .train_base = models_.policy.trains_base(),
                         .learning_rate = learning_rate(),
                         .critic_learning_rate = options_.critic_learning_rate * guard_.rate_share(),
                         .kl_coefficient = models_.reference != nullptr ? kl_.coefficient : 0,
@@ -161,12 +189,14 @@ class ReinforceRun {
   Result<bool> finish_step(const StepConversations& held, const UpdateReport& update, double update_s,
                            bool warming_up) {
     const int tier = curriculum_.open_tier();
+    KW_TRY(const double peak_flops, models_.policy.peak_flops());
     const Metrics metrics = step_metrics({.conversations = held,
                                           .update = update,
                                           .update_s = update_s,
                                           .kl_coefficient = kl_.coefficient,
                                           .rate_share = guard_.rate_share(),
-                                          .tier = tier},
+                                          .tier = tier,
+                                          .peak_flops = peak_flops},
                                          options_.episode);
     KW_TRY_VOID(log_.metrics(now_.step, metrics));
     remember(metrics);
@@ -235,8 +265,11 @@ class ReinforceRun {
     std::optional<HeldOutScore> score;
     const bool due = evaluation_due();
     if (due) {
-      ++evaluations_;
       KW_TRY(score, evaluate());
+      // An exam that was interrupted is held when the run goes on, with the same weights.
+      exam_open_ = interrupted() && !score && hooks_.evaluate;
+      if (exam_open_) return {};
+      ++evaluations_;
       if (score) summary_.after = score;
     }
     const bool last = over() || !summary_.stopped.empty();
@@ -255,7 +288,11 @@ class ReinforceRun {
                         {"evaluations", evaluations_},
                         {"kl_coefficient", kl_.coefficient},
                         {"guard", guard_.state()},
-                        {"before", summary_.before ? to_json(*summary_.before) : Json()}};
+                        {"before", summary_.before ? to_json(*summary_.before) : Json()},
+                        {"after", summary_.after ? to_json(*summary_.after) : Json()},
+                        {"stopped", summary_.stopped},
+                        {"exam_open", exam_open_},
+                        {"rates", to_json(now_.rates)}};
     const std::optional<double> value = score ? std::optional(score->score) : std::nullopt;
     KW_TRY([[maybe_unused]] const Checkpoint saved,
            checkpoints_.save(now_.step, value, facts, [&](const fs::path& folder) -> Result<void> {
@@ -296,6 +333,7 @@ class ReinforceRun {
   ReinforceSummary summary_;
   std::int64_t saved_step_ = -1;
   std::int64_t evaluations_ = 0;
+  bool exam_open_ = false;  // the exam after this step was interrupted
 };
 
 }  // namespace

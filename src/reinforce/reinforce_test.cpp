@@ -84,6 +84,9 @@ TEST(Reinforce, ResumedIsBitForBitUndisturbed) {
     options.kl.coefficient = 0.05;
     options.adaptive_kl = true;
     options.critic_warm_up = 1;
+    options.guard.most_kl = 0;  // lowers the learning rate again and again: its state matters to every later step
+    options.guard.patience = 1;
+    options.guard.most_cuts = 100;
     const Ran undisturbed = ran(options, whole.path());
 
     options.conversations = parts.path() / "conversations";
@@ -111,6 +114,59 @@ TEST(Reinforce, ResumedIsBitForBitUndisturbed) {
     EXPECT_EQ(last.weights, undisturbed.weights);
     EXPECT_EQ(lines, undisturbed.log.lines);
   }
+}
+
+// Half an exam says nothing, and the run does not end without it.
+TEST(Reinforce, AnInterruptedExamIsHeldWhenTheRunGoesOn) {
+  TemporaryFolder whole, parts;
+  ReinforceOptions options = short_run();
+  options.evaluations = 2;
+  options.checkpoint_every = 100;
+  ReinforceHooks hooks = paid_hooks();
+  hooks.evaluate = [](std::int64_t step) -> Result<HeldOutScore> {
+    return HeldOutScore{.score = 1, .metrics = {{"exam/correct", static_cast<double>(step)}}, .line = ""};
+  };
+  const Ran undisturbed = ran(options, whole.path(), hooks);
+  ASSERT_TRUE(undisturbed.summary.before && undisturbed.summary.after);
+
+  install_interrupt_handling();
+  std::vector<std::tuple<std::int64_t, std::string, double>> lines;
+  for (const std::int64_t stop_at : {0, 2, 4}) {
+    ReinforceHooks stop = hooks;
+    stop.evaluate = [&](std::int64_t step) {
+      if (step == stop_at) raise(SIGINT);
+      return hooks.evaluate(step);
+    };
+    const Ran part = ran(options, parts.path(), stop);
+    clear_interrupt();
+    EXPECT_TRUE(part.summary.interrupted);
+    EXPECT_EQ(part.summary.last.step, stop_at);
+    lines.insert(lines.end(), part.log.lines.begin(), part.log.lines.end());
+  }
+  const Ran last = ran(options, parts.path(), hooks);
+  lines.insert(lines.end(), last.log.lines.begin(), last.log.lines.end());
+  EXPECT_FALSE(last.summary.interrupted);
+  EXPECT_TRUE(last.summary.before && last.summary.after);
+  EXPECT_EQ(last.weights, undisturbed.weights);
+  EXPECT_EQ(lines, undisturbed.log.lines);
+}
+
+// Killed after its last checkpoint, before it said how it ended.
+TEST(Reinforce, WhoeverStartsAnEndedRunAgainHearsTheSame) {
+  TemporaryFolder folder;
+  ReinforceOptions options = short_run();
+  options.evaluations = 1;
+  ReinforceHooks hooks = paid_hooks();
+  hooks.evaluate = [](std::int64_t step) -> Result<HeldOutScore> {
+    return HeldOutScore{.score = 1, .metrics = {{"exam/correct", static_cast<double>(step)}}, .line = ""};
+  };
+  const Ran first = ran(options, folder.path(), hooks);
+  const Ran again = ran(options, folder.path(), hooks);
+  EXPECT_TRUE(again.log.lines.empty());
+  EXPECT_EQ(again.weights, first.weights);
+  EXPECT_EQ(again.summary.last.rates.reward, first.summary.last.rates.reward);
+  ASSERT_TRUE(again.summary.after);
+  EXPECT_EQ(again.summary.after->metrics, first.summary.after->metrics);
 }
 
 TEST(Reinforce, RefillsInPlaceOfTasksThatTaughtNothing) {
@@ -157,6 +213,11 @@ TEST(Reinforce, StopsWithASentenceWhenLearningGoesWrong) {
   const Ran result = ran(options, folder.path(), hooks);
   EXPECT_LT(result.summary.last.step, 30);
   EXPECT_NE(result.summary.stopped.find("from its start"), std::string::npos) << result.summary.stopped;
+  ASSERT_EQ(notices.size(), 2u);
+  // Started again, it stays stopped.
+  const Ran again = ran(options, folder.path(), hooks);
+  EXPECT_EQ(again.summary.last.step, result.summary.last.step);
+  EXPECT_EQ(again.summary.stopped, result.summary.stopped);
   ASSERT_EQ(notices.size(), 2u);
   EXPECT_NE(notices[0].find("learning rate is now 0.5"), std::string::npos) << notices[0];
   EXPECT_EQ(result.log.latest.at("guard/lr_share"), 0.5);

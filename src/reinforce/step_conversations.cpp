@@ -31,6 +31,7 @@ class Step {
       if (missing <= 0) break;
       ++made_.refills;
     }
+    made_.decoder_steps = rollout.statistics().steps;
     made_.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::move(made_);
   }

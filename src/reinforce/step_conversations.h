@@ -26,6 +26,7 @@ struct StepConversations {
   OverlapClock::Seconds seconds;
   double wall_s = 0;
   std::int64_t sampled_tokens = 0;
+  std::int64_t decoder_steps = 0;
   std::int64_t kernels = 0, judged = 0;
 };
 

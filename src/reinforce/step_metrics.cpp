@@ -16,7 +16,9 @@ void add_spread(Metrics& metrics, const std::string& name, const std::vector<Exp
                 Values value_of) {
   if (answers.empty()) return;
   double sum = 0, least = value_of(answers.front()), most = least;
+  std::vector<double> values;
   for (const ExperiencedAnswer& answer : answers) {
+    values.push_back(value_of(answer));
     sum += value_of(answer);
     least = std::min(least, value_of(answer));
     most = std::max(most, value_of(answer));
@@ -24,6 +26,7 @@ void add_spread(Metrics& metrics, const std::string& name, const std::vector<Exp
   metrics.emplace_back(name + "/mean", sum / static_cast<double>(answers.size()));
   metrics.emplace_back(name + "/max", most);
   metrics.emplace_back(name + "/min", least);
+  metrics.emplace_back(name + "/std", standard_deviation(values));
 }
 
 void add_spread(Metrics& metrics, const std::string& name, const Spread& spread) {
@@ -155,7 +158,8 @@ Metrics step_metrics(const StepFacts& facts, const EpisodeOptions& options) {
   const double step_s = held.wall_s + facts.update_s;
   metrics.insert(
       metrics.end(),
-      {{"frac_reward_zero_std",
+      {{"judge/answers", static_cast<double>(all.answers)},
+       {"frac_reward_zero_std",
         share(static_cast<double>(held.groups.without_contrast), static_cast<double>(held.groups.groups))},
        {"dapo/refills", static_cast<double>(held.refills)},
        {"judge/compile_rate", all.compile_rate},
@@ -167,6 +171,7 @@ Metrics step_metrics(const StepFacts& facts, const EpisodeOptions& options) {
        {"perf/sampled_tokens_per_s", share(static_cast<double>(held.sampled_tokens), held.wall_s)},
        {"perf/trained_tokens_per_s", share(static_cast<double>(update.trained_tokens), facts.update_s)},
        {"perf/tokens_per_s", share(static_cast<double>(held.sampled_tokens + update.trained_tokens), step_s)},
+       {"perf/mfu", share(update.flops, facts.update_s * facts.peak_flops)},
        {"timing_s/step", step_s},
        {"timing_s/rollout", held.wall_s},
        {"timing_s/generate", held.seconds.generating},

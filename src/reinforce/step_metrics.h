@@ -25,6 +25,7 @@ struct StepFacts {
   double kl_coefficient = 0;
   double rate_share = 1;  // the guard's
   int tier = 0;
+  double peak_flops = 0;  // of the device that learns; 0: not known
 };
 Metrics step_metrics(const StepFacts& facts, const EpisodeOptions& options);
 

@@ -25,7 +25,8 @@ Result<TaskPool> draw_task_pool(StreamOptions options, std::size_t count) {
   return pool;
 }
 
-Result<Curriculum> make_curriculum(const TaskPool& pool, const std::string& kind, std::uint64_t seed) {
+Result<Curriculum> make_curriculum(const TaskPool& pool, const std::string& kind, std::uint64_t seed,
+                                   const std::optional<CurriculumRules>& rules) {
   const bool easy_medium = kind == "easy_medium_hard";
   if (!easy_medium && kind != "tiers" && kind != "none")
     return Error{"there is no curriculum '" + kind + "'", "tiers, easy_medium_hard or none", {}};
@@ -34,6 +35,7 @@ Result<Curriculum> make_curriculum(const TaskPool& pool, const std::string& kind
     if (kind == "none") task.tier = 0;
     if (easy_medium) task.tier = std::min(task.tier, 2);
   }
+  if (rules) return Curriculum::make(std::move(tasks), *rules, seed);
   return Curriculum::make(std::move(tasks), easy_medium ? easy_medium_hard() : four_tiers(), seed);
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct TaskPool {
 Result<TaskPool> draw_task_pool(StreamOptions options, std::size_t count);
 
 // "tiers" (0 to 3), "easy_medium_hard", or "none": all tasks from the start.
-Result<Curriculum> make_curriculum(const TaskPool& pool, const std::string& kind, std::uint64_t seed);
+// `rules`: instead of the kind's own.
+Result<Curriculum> make_curriculum(const TaskPool& pool, const std::string& kind, std::uint64_t seed,
+                                   const std::optional<CurriculumRules>& rules = std::nullopt);
 
 }  // namespace kw

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/file_error.h"
 
 namespace kw {
 namespace {
@@ -62,9 +63,7 @@ std::string event_at(std::int64_t step) {
   return event;
 }
 
-Error io_error(const std::string& what, const std::filesystem::path& path) {
-  return Error{what + " " + path.string() + ": " + std::strerror(errno), "", {}};
-}
+Error io_error(const std::string& what, const std::filesystem::path& path) { return file_error(what, path, errno); }
 
 // The step of an encoded event, 0 if it has none; nothing if the bytes are no event.
 std::optional<std::int64_t> step_of_event(std::string_view event) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "report/html_style.h"
 #include "report/html_text.h"
@@ -27,10 +28,15 @@ class Page {
   std::string write() {
     head();
     figures();
+    missing();
+    bool first = true;
+    for (const ReportTable& one : report_.tables)
+      if (!one.folded) table(one, std::exchange(first, false) ? "results" : "");
     curves();
-    for (std::size_t i = 0; i < report_.tables.size(); ++i) table(report_.tables[i], i == 0 ? "results" : "");
     distributions();
+    folded_tables();
     conversations();
+    splits();
     circumstances();
     out_ += "</main>\n</body>\n</html>\n";
     return std::move(out_);
@@ -49,14 +55,19 @@ class Page {
         "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n<h1>{}</h1>\n",
         line(report_.title), html_style, line(report_.title));
     if (!report_.subtitle.empty()) out_ += fmt::format("<p class=\"soft\">{}</p>\n", line(report_.subtitle));
+    if (!report_.lead.empty()) out_ += fmt::format("<p class=\"lead\">{}</p>\n", line(report_.lead));
     std::string links;
     const auto link = [&](const char* id, const char* name, bool there) {
       if (there) links += fmt::format("<a href=\"#{}\">{}</a>", id, name);
     };
+    const auto folded = [](const ReportTable& table) { return table.folded; };
+    const auto& tables = report_.tables;
+    link("results", "Results", !std::all_of(tables.begin(), tables.end(), folded));
     link("curves", "Learning curves", !report_.curves.empty());
-    link("results", "Results", !report_.tables.empty());
     link("speedups", "Speedups", !report_.distributions.empty());
+    link("details", "More tables", std::any_of(tables.begin(), tables.end(), folded));
     link("conversations", "Conversations", !report_.conversations.empty());
+    link("time", "Time", !report_.splits.empty());
     link("circumstances", "Configuration and machine", !report_.configuration.empty() || !report_.machine.empty());
     if (!links.empty()) out_ += "<nav>" + links + "</nav>\n";
   }
@@ -72,13 +83,23 @@ class Page {
     out_ += "</section>\n";
   }
 
+  void missing() {
+    if (report_.missing.empty()) return;
+    out_ += "<section class=\"card missing\"><h3>What is missing</h3><ul class=\"small\">";
+    for (const std::string& one : report_.missing) out_ += "<li>" + line(one) + "</li>";
+    out_ += "</ul></section>\n";
+  }
+
   void curves() {
     if (report_.curves.empty()) return;
-    out_ += "<h2 id=\"curves\">Learning curves</h2>\n<section class=\"cards\">\n";
+    out_ += "<h2 id=\"curves\">Learning curves</h2>\n";
+    if (!report_.curves_note.empty())
+      out_ += fmt::format("<p class=\"soft small note\">{}</p>\n", line(report_.curves_note));
+    out_ += "<section class=\"cards\">\n";
     for (const Curve& curve : report_.curves) {
       const std::string drawing = curve_svg(curve);
       if (drawing.empty()) continue;
-      out_ += fmt::format("<figure class=\"card\" style=\"margin:0\"><h3>{}</h3>", line(curve.title));
+      out_ += fmt::format("<figure class=\"card\"><h3>{}</h3>", line(curve.title));
       if (curve.series.size() > 1) {
         out_ += "<div class=\"legend\">";
         for (std::size_t i = 0; i < std::min(curve.series.size(), most_series); ++i)
@@ -95,7 +116,28 @@ class Page {
 
   void table(const ReportTable& table, const char* id) {
     out_ += fmt::format("<h2{}>{}</h2>\n", *id == '\0' ? "" : fmt::format(" id=\"{}\"", id), line(table.title));
-    out_ += "<div class=\"card scroll\"><table>\n<tr>";
+    out_ += "<div class=\"card scroll\">";
+    cells(table);
+    out_ += "</div>\n";
+    if (!table.note.empty()) out_ += fmt::format("<p class=\"soft small note\">{}</p>\n", line(table.note));
+  }
+
+  void folded_tables() {
+    bool first = true;
+    for (const ReportTable& table : report_.tables) {
+      if (!table.folded) continue;
+      if (std::exchange(first, false)) out_ += "<h2 id=\"details\">More tables</h2>\n";
+      out_ +=
+          fmt::format("<details><summary>{}</summary><div class=\"inside\"><div class=\"scroll\">", line(table.title));
+      cells(table);
+      out_ += "</div>";
+      if (!table.note.empty()) out_ += fmt::format("<p class=\"soft small note\">{}</p>", line(table.note));
+      out_ += "</div></details>\n";
+    }
+  }
+
+  void cells(const ReportTable& table) {
+    out_ += "<table>\n<tr>";
     for (const std::string& heading : table.headings) out_ += "<th>" + line(heading) + "</th>";
     out_ += "</tr>\n";
     for (const auto& row : table.rows) {
@@ -103,8 +145,7 @@ class Page {
       for (const ReportCell& one : row) cell(one);
       out_ += "</tr>\n";
     }
-    out_ += "</table></div>\n";
-    if (!table.note.empty()) out_ += fmt::format("<p class=\"soft small\">{}</p>\n", line(table.note));
+    out_ += "</table>";
   }
 
   void cell(const ReportCell& cell) {
@@ -135,7 +176,7 @@ class Page {
     for (const Distribution& distribution : report_.distributions) {
       const std::string drawing = distribution_svg(distribution);
       if (drawing.empty()) continue;
-      out_ += fmt::format("<figure class=\"card\" style=\"margin:0\"><h3>{}</h3>{}", line(distribution.title), drawing);
+      out_ += fmt::format("<figure class=\"card\"><h3>{}</h3>{}", line(distribution.title), drawing);
       if (!distribution.note.empty())
         out_ += fmt::format("<figcaption class=\"soft small\">{}</figcaption>", line(distribution.note));
       out_ += "</figure>\n";
@@ -151,8 +192,10 @@ class Page {
       const std::string end = conversation.turns.empty() ? "" : conversation.turns.back().status;
       const std::string speed = conversation.turns.empty() ? "" : conversation.turns.back().speed;
       out_ += fmt::format(
-          "<details{}><summary>{} <span class=\"soft\">{} turns, {}{}</span></summary><div class=\"inside\">",
-          first ? " open" : "", line(conversation.title), conversation.turns.size(), line(end),
+          "<details{}><summary>{}{} <span class=\"soft\">{} turn{}, {}{}</span></summary><div class=\"inside\">",
+          first ? " open" : "",
+          conversation.why.empty() ? "" : fmt::format("<span class=\"why\">{}</span>", line(conversation.why)),
+          line(conversation.title), conversation.turns.size(), conversation.turns.size() == 1 ? "" : "s", line(end),
           speed.empty() ? "" : ", " + line(speed));
       first = false;
       if (!conversation.summary.empty()) out_ += fmt::format("<p>{}</p>", line(conversation.summary));
@@ -252,6 +295,38 @@ class Page {
     out_ += "</dl>\n";
   }
 
+  void splits() {
+    if (report_.splits.empty()) return;
+    out_ += "<h2 id=\"time\">Time</h2>\n<section class=\"cards\">\n";
+    for (const ReportSplit& split : report_.splits) {
+      double all = 0;
+      const auto size_of = [](const ReportSplit::Part& part) {
+        return std::isfinite(part.value) && part.value > 0 ? part.value : 0;
+      };
+      for (const auto& part : split.parts) all += size_of(part);
+      out_ += fmt::format(
+          "<figure class=\"card\"><h3>{}</h3><svg class=\"split\" viewBox=\"0 0 100 10\" "
+          "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\">",
+          line(split.title), line(split.title));
+      double at = 0;
+      for (std::size_t i = 0; i < split.parts.size(); ++i) {
+        const double share = all > 0 && std::isfinite(all) ? 100 * size_of(split.parts[i]) / all : 0;
+        out_ += fmt::format("<rect class=\"bar series-{}\" x=\"{:.2f}\" width=\"{:.2f}\" height=\"10\"/>",
+                            i % most_series + 1, at, std::max(0.0, share - 0.3));
+        at += share;
+      }
+      out_ += "</svg><div class=\"parts small\">";
+      for (std::size_t i = 0; i < split.parts.size(); ++i)
+        out_ += fmt::format("<div class=\"series-{}\"><span>{}</span><span>{}</span></div>", i % most_series + 1,
+                            line(split.parts[i].name), line(split.parts[i].text));
+      out_ += "</div>";
+      if (!split.note.empty())
+        out_ += fmt::format("<figcaption class=\"soft small\">{}</figcaption>", line(split.note));
+      out_ += "</figure>\n";
+    }
+    out_ += "</section>\n";
+  }
+
   void circumstances() {
     if (report_.configuration.empty() && report_.machine.empty()) return;
     out_ += "<h2 id=\"circumstances\">Configuration and machine</h2>\n";
@@ -262,7 +337,10 @@ class Page {
       out_ += "</dl></div>\n";
     }
     if (!report_.configuration.empty())
-      out_ += fmt::format("<pre>{}</pre>\n", safe(cut_text(report_.configuration, most_configuration_bytes)));
+      out_ += fmt::format(
+          "<details class=\"configuration\"><summary>Configuration</summary><div "
+          "class=\"inside\"><pre>{}</pre></div></details>\n",
+          safe(cut_text(report_.configuration, most_configuration_bytes)));
   }
 
   const HtmlReport& report_;

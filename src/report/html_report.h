@@ -31,6 +31,19 @@ struct ReportTable {
   std::string note;
   std::vector<std::string> headings;
   std::vector<std::vector<ReportCell>> rows;  // the first cell is the row's name
+  bool folded = false;                        // shown when it is asked for
+};
+
+// What something consists of: bars of parts, one below the other on the same scale.
+struct ReportSplit {
+  std::string title;
+  std::string note;
+  struct Part {
+    std::string name;
+    double value = 0;
+    std::string text;  // the value, for people
+  };
+  std::vector<Part> parts;
 };
 
 using ReportFacts = std::vector<std::pair<std::string, std::string>>;
@@ -54,16 +67,21 @@ struct ReportConversation {
   std::string summary;  // what it asks for
   std::string code;     // its PyTorch text
   std::vector<ReportTurn> turns;
+  std::string why = {};  // it is shown: "repaired"
 };
 
 struct HtmlReport {
   std::string title;
   std::string subtitle;
+  std::string lead = {};  // the result, in a sentence
   std::vector<ReportFigure> figures;
+  std::vector<std::string> missing = {};  // what the page lacks, and why
   std::vector<Curve> curves;
+  std::string curves_note = {};
   std::vector<ReportTable> tables;
   std::vector<Distribution> distributions;
   std::vector<ReportConversation> conversations;
+  std::vector<ReportSplit> splits = {};
   std::string configuration;  // YAML or JSON text
   ReportFacts machine;
 };

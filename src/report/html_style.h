@@ -38,6 +38,14 @@ a:hover { text-decoration: underline; }
 .cards { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); }
 .figures { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr)); margin-top: 1.5rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 0.75rem; padding: 1rem; min-width: 0; }
+figure { margin: 0; }
+.lead { font-size: clamp(1.1rem, 2.6vw, 1.35rem); line-height: 1.45; max-width: 52rem; margin: 1rem 0 0; overflow-wrap: anywhere; }
+.note { max-width: 60rem; margin: 0.5rem 0 0.75rem; }
+.missing { margin-top: 0.75rem; border-left: 4px solid var(--series-5); }
+.split { display: block; width: 100%; height: 1.1rem; border-radius: 0.3rem; margin: 0.25rem 0 0.75rem; }
+.parts div { display: flex; justify-content: space-between; gap: 1rem; padding: 0.1rem 0; font-variant-numeric: tabular-nums; }
+.parts div span:first-child::before { content: ""; display: inline-block; width: 0.7em; height: 0.7em; border-radius: 0.2em; background: var(--tone); margin-right: 0.5em; }
+.split .bar { fill: var(--tone); }
 .figure .value { font-size: 1.7rem; font-weight: 650; line-height: 1.15; letter-spacing: -0.02em; font-variant-numeric: tabular-nums; }
 .figure .name { font-weight: 550; }
 .chart { width: 100%; height: auto; display: block; }
@@ -50,6 +58,8 @@ a:hover { text-decoration: underline; }
 .chart .raw { fill: none; stroke: var(--tone); stroke-width: 1; opacity: 0.3; }
 .chart .band { fill: var(--tone); opacity: 0.16; }
 .chart .whisker { stroke: var(--tone); stroke-width: 1.2; opacity: 0.6; }
+.chart .faint { fill: var(--tone); opacity: 0.32; }
+.chart .mark { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 3; opacity: 0.7; }
 .chart .dot { fill: var(--tone); stroke: var(--card); stroke-width: 1; }
 .chart .bar { fill: var(--tone); }
 .series-1 { --tone: var(--series-1); } .series-2 { --tone: var(--series-2); } .series-3 { --tone: var(--series-3); }
@@ -70,6 +80,8 @@ td.good, .status.good { color: var(--good); } td.bad, .status.bad { color: var(-
 details { background: var(--card); border: 1px solid var(--line); border-radius: 0.75rem; margin-bottom: 0.75rem; }
 summary { cursor: pointer; padding: 0.8rem 1rem; font-weight: 600; overflow-wrap: anywhere; }
 summary .soft { font-weight: 400; }
+.why { font-size: 0.75rem; font-weight: 600; color: var(--soft); border: 1px solid var(--line); border-radius: 1rem; padding: 0.05rem 0.5rem; margin-right: 0.5rem; white-space: nowrap; }
+.configuration { margin-top: 0.75rem; }
 details > .inside { padding: 0 1rem 1rem; }
 .turn { border-top: 1px solid var(--line); padding-top: 0.9rem; margin-top: 0.9rem; }
 .turn header { display: flex; flex-wrap: wrap; gap: 0.25rem 0.75rem; align-items: baseline; margin-bottom: 0.4rem; }

@@ -14,16 +14,23 @@ constexpr double width = 380, height = 220, left = 46, right = 10, top = 10, bot
 constexpr std::size_t most_dots = 30;     // of a line whose measurements are shown one by one
 constexpr std::size_t most_points = 240;  // of a drawn line; beyond, neighbours are averaged
 
+constexpr std::size_t most_marks = 12;
+
 struct Scale {
   double low = 0, high = 1, from = 0, to = 1;
-  double operator()(double value) const { return from + (value - low) / (high - low) * (to - from); }
+  bool logarithmic = false;
+  double operator()(double value) const {
+    const auto place = [&](double x) { return logarithmic ? std::log(x) : x; };
+    return from + (place(value) - place(low)) / (place(high) - place(low)) * (to - from);
+  }
 };
 
-std::vector<CurvePoint> drawn_points(const std::vector<CurvePoint>& points) {
+std::vector<CurvePoint> drawn_points(const std::vector<CurvePoint>& points, bool logarithmic) {
   std::vector<CurvePoint> finite;
   for (CurvePoint point : points) {
-    if (!std::isfinite(point.x) || !std::isfinite(point.y)) continue;
-    if (point.interval && !(std::isfinite(point.interval->low) && std::isfinite(point.interval->high)))
+    if (!std::isfinite(point.x) || !std::isfinite(point.y) || (logarithmic && point.y <= 0)) continue;
+    if (point.interval && !(std::isfinite(point.interval->low) && std::isfinite(point.interval->high) &&
+                            (!logarithmic || point.interval->low > 0)))
       point.interval.reset();
     finite.push_back(point);
   }
@@ -32,10 +39,18 @@ std::vector<CurvePoint> drawn_points(const std::vector<CurvePoint>& points) {
   for (std::size_t i = 0; i < most_points; ++i) {
     const std::size_t first = i * finite.size() / most_points, end = (i + 1) * finite.size() / most_points;
     CurvePoint sum;
+    Interval interval;
+    bool known = true;
+    const auto count = static_cast<double>(end - first);
     for (std::size_t n = first; n < end; ++n) {
-      sum.x += finite[n].x / static_cast<double>(end - first);
-      sum.y += finite[n].y / static_cast<double>(end - first);
+      sum.x += finite[n].x / count;
+      sum.y += finite[n].y / count;
+      known = known && finite[n].interval;
+      if (!known) continue;
+      interval.low += finite[n].interval->low / count;
+      interval.high += finite[n].interval->high / count;
     }
+    if (known) sum.interval = interval;
     thinned.push_back(sum);
   }
   return thinned;
@@ -45,25 +60,50 @@ std::string value_text(double value, bool share) {
   return share ? fmt::format("{} %", axis_number(100 * value)) : axis_number(value);
 }
 
-// Means over neighbours: what a noisy line is about.
+// What a noisy line is about: a straight line fitted to the neighbours of each point, near ones counting more
+// (Cleveland, 1979, without its robust rounds). Unlike a moving mean it does not flatten the ends, where one looks.
+// Intervals are those of single points, smoothed in the same way.
 std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
-  const std::size_t reach = points.size() / 30;
-  std::vector<CurvePoint> means;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::size_t first = i - std::min(i, reach), last = std::min(points.size() - 1, i + reach);
-    CurvePoint mean = points[i];
-    mean.y = 0;
-    for (std::size_t n = first; n <= last; ++n) mean.y += points[n].y / static_cast<double>(last - first + 1);
-    means.push_back(mean);
+  const std::size_t count = points.size();
+  const std::size_t reach = std::max<std::size_t>(3, count / 6);
+  if (count < 4) return points;
+  std::vector<CurvePoint> lines;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t first = i - std::min(i, reach), last = std::min(count - 1, i + reach);
+    const double width_x = 1e-300 + 1.001 * std::max(points[i].x - points[first].x, points[last].x - points[i].x);
+    const auto fitted = [&](const auto& value_of) {
+      double all = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0, least = INFINITY, most = -INFINITY;
+      for (std::size_t n = first; n <= last; ++n) {
+        if (!points[n].interval && points[i].interval) continue;
+        const double x = points[n].x - points[i].x, y = value_of(points[n]);
+        const double near = 1 - std::pow(std::min(1.0, std::abs(x) / width_x), 3), weight = near * near * near;
+        all += weight;
+        least = std::min(least, y), most = std::max(most, y);
+        sum_x += weight * x, sum_y += weight * y, sum_xx += weight * x * x, sum_xy += weight * x * y;
+      }
+      const double spread = all * sum_xx - sum_x * sum_x;
+      const double y =
+          std::abs(spread) > 1e-12 * all * sum_xx ? (sum_y * sum_xx - sum_x * sum_xy) / spread : sum_y / all;
+      return std::isfinite(y) ? std::clamp(y, least, most) : value_of(points[i]);
+    };
+    CurvePoint line{points[i].x, fitted([](const CurvePoint& point) { return point.y; }), {}};
+    if (points[i].interval)
+      line.interval = Interval{fitted([](const CurvePoint& point) { return point.interval->low; }),
+                               fitted([](const CurvePoint& point) { return point.interval->high; })};
+    lines.push_back(line);
   }
-  return means;
+  return lines;
 }
 
 class CurveDrawing {
  public:
   explicit CurveDrawing(const Curve& curve) : curve_(curve) {
     for (std::size_t i = 0; i < std::min(curve.series.size(), most_series); ++i)
-      series_.push_back(drawn_points(curve.series[i].points));
+      series_.push_back(drawn_points(curve.series[i].points, curve.logarithmic));
+    for (std::size_t i = 0; i < series_.size(); ++i) {
+      const bool noisy = curve.series[i].noisy || series_[i].size() > most_dots;
+      lines_.push_back(noisy ? smoothed(series_[i]) : series_[i]);
+    }
   }
 
   std::string draw() {
@@ -71,6 +111,7 @@ class CurveDrawing {
     out_ = fmt::format("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", width, height,
                        html_escaped(curve_.title));
     axes();
+    marks();
     for (std::size_t i = 0; i < series_.size(); ++i) band(i);
     for (std::size_t i = 0; i < series_.size(); ++i) line(i);
     return out_ + "</svg>";
@@ -79,32 +120,38 @@ class CurveDrawing {
  private:
   bool find_ranges() {
     double x_low = INFINITY, x_high = -INFINITY, y_low = INFINITY, y_high = -INFINITY;
-    for (const auto& points : series_)
-      for (const CurvePoint& point : points) {
+    for (std::size_t i = 0; i < series_.size(); ++i)
+      for (std::size_t n = 0; n < series_[i].size(); ++n) {
+        const CurvePoint &point = series_[i][n], &line = lines_[i][n];
         x_low = std::min(x_low, point.x);
         x_high = std::max(x_high, point.x);
-        y_low = std::min({y_low, point.y, point.interval ? point.interval->low : point.y});
-        y_high = std::max({y_high, point.y, point.interval ? point.interval->high : point.y});
+        y_low = std::min({y_low, point.y, line.interval ? line.interval->low : point.y});
+        y_high = std::max({y_high, point.y, line.interval ? line.interval->high : point.y});
       }
     if (!std::isfinite(x_low)) return false;
-    if (curve_.share) y_low = std::min(y_low, 0.0), y_high = std::max(y_high, 1.0);
+    // Shares keep one scale, so that charts compare; where all of them are high, its upper half.
+    if (curve_.share) y_low = y_low > 0.55 ? 0.5 : std::min(y_low, 0.0), y_high = std::max(y_high, 1.0);
     if (x_high <= x_low) x_low -= 0.5, x_high += 0.5;
     if (y_high - y_low < 1e-12 * std::max(1.0, std::abs(y_high))) {
       const double room = y_high == 0 ? 1 : 0.1 * std::abs(y_high);
       y_low -= room;
       y_high += room;
+    } else if (curve_.logarithmic) {
+      const double room = std::pow(std::min(y_high / y_low, 1e30), 0.05);
+      y_low /= room;
+      y_high *= room;
     } else if (!curve_.share) {
       const double room = 0.05 * (y_high - y_low);
       y_low = y_low >= 0 && y_low < room ? 0 : y_low - room;
       y_high += room;
     }
     x_ = {x_low, x_high, left, width - right};
-    y_ = {y_low, y_high, height - bottom, top};
+    y_ = {y_low, y_high, height - bottom, top, curve_.logarithmic && y_low > 0};
     return true;
   }
 
   void axes() {
-    for (const double tick : round_ticks(y_.low, y_.high, 4)) {
+    for (const double tick : y_.logarithmic ? decade_ticks(y_.low, y_.high) : round_ticks(y_.low, y_.high, 4)) {
       const double at = y_(tick);
       out_ += fmt::format("<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", left, width - right,
                           at, at);
@@ -118,9 +165,28 @@ class CurveDrawing {
                         height - 3, html_escaped(curve_.x_name));
   }
 
+  void marks() {
+    double label_end = -INFINITY;
+    for (std::size_t i = 0; i < std::min(curve_.marks.size(), most_marks); ++i) {
+      const CurveMark& mark = curve_.marks[i];
+      if (!(mark.x >= x_.low && mark.x <= x_.high)) continue;
+      const double at = x_(mark.x);
+      out_ += fmt::format("<line class=\"mark\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top,
+                          height - bottom);
+      const std::string text = cut_text(mark.text, 16);
+      const double label_width = 6.0 * static_cast<double>(text.size()) + 4;
+      const bool turned = at + label_width > width - right;  // to the left of its line
+      const double from = turned ? at - label_width : at;
+      if (from < label_end) continue;
+      label_end = from + label_width;
+      out_ += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>",
+                          turned ? at - 3 : at + 3, top + 8, turned ? "end" : "start", html_escaped(text));
+    }
+  }
+
   void band(std::size_t index) {
     std::string upper, lower;
-    for (const CurvePoint& point : series_[index]) {
+    for (const CurvePoint& point : lines_[index]) {
       if (!point.interval) continue;
       upper += fmt::format("{:.1f},{:.1f} ", x_(point.x), y_(point.interval->high));
       lower = fmt::format("{:.1f},{:.1f} ", x_(point.x), y_(point.interval->low)) + lower;
@@ -137,9 +203,14 @@ class CurveDrawing {
 
   void line(std::size_t index) {
     const auto& points = series_[index];
-    const bool measurements = points.size() <= most_dots;
-    if (!measurements) polyline("raw", index, points);
-    if (points.size() > 1) polyline("line", index, measurements ? points : smoothed(points));
+    const bool noisy = curve_.series[index].noisy;
+    if (noisy)
+      for (const CurvePoint& point : points)
+        out_ += fmt::format("<circle class=\"faint series-{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"1.8\"/>", index + 1,
+                            x_(point.x), y_(point.y));
+    const bool measurements = !noisy && points.size() <= most_dots;
+    if (!measurements && !noisy) polyline("raw", index, points);
+    if (points.size() > 1) polyline("line", index, lines_[index]);
     // Single measurements are shown as such; a long line speaks for itself.
     if (!measurements) return;
     for (const CurvePoint& point : points) {
@@ -159,7 +230,7 @@ class CurveDrawing {
   }
 
   const Curve& curve_;
-  std::vector<std::vector<CurvePoint>> series_;
+  std::vector<std::vector<CurvePoint>> series_, lines_;  // what was measured, and the lines through it
   Scale x_, y_;
   std::string out_;
 };
@@ -181,6 +252,20 @@ std::vector<double> round_ticks(double low, double high, int count) {
   std::vector<double> ticks;
   for (double n = std::ceil(low / step - 1e-9); n * step <= high + 1e-9 * step && ticks.size() < 50; ++n)
     ticks.push_back(n == 0 ? 0 : n * step);
+  return ticks;
+}
+
+std::vector<double> decade_ticks(double low, double high) {
+  std::vector<double> ticks;
+  if (!(low > 0) || !(high > low) || !std::isfinite(high)) return ticks;
+  const double decades = std::log10(high / low);
+  const double every = std::max(1.0, std::ceil(decades / 5));
+  for (double power = std::floor(std::log10(low)); power <= std::log10(high) && ticks.size() < 50; power += every)
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      if (factor > 1 && decades > 1.7) continue;
+      const double tick = factor * std::pow(10, power);
+      if (tick >= low && tick <= high) ticks.push_back(tick);
+    }
   return ticks;
 }
 

@@ -19,6 +19,14 @@ struct CurvePoint {
 struct CurveSeries {
   std::string name;
   std::vector<CurvePoint> points;  // by rising x; not finite ones are left out
+  // Each point is a noisy look at something that changes slowly: a smoothed line, with the points faint behind it.
+  bool noisy = false;
+};
+
+// Something that happened at x: "tier 1".
+struct CurveMark {
+  double x = 0;
+  std::string text;
 };
 
 struct Curve {
@@ -27,6 +35,8 @@ struct Curve {
   std::string note;    // one line below
   bool share = false;  // y is a share of 0 to 1, shown in percent
   std::vector<CurveSeries> series;
+  std::vector<CurveMark> marks = {};
+  bool logarithmic = false;  // y; points that are not positive are left out
 };
 
 struct Distribution {
@@ -47,6 +57,8 @@ std::string distribution_svg(const Distribution& distribution);
 
 // About `count` round numbers that cover the range: 0, 20, 40 ...
 std::vector<double> round_ticks(double low, double high, int count);
+// Powers of ten within the range, and their doubles and fivefolds where there are few.
+std::vector<double> decade_ticks(double low, double high);
 // "1.2k", "0.05", "3e-05"
 std::string axis_number(double value);
 

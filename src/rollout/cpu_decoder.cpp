@@ -92,6 +92,7 @@ class Decoding final : public CpuDecoder {
   std::vector<CpuAdapter> adapters_;
   std::atomic<std::int64_t> adapter_count_;  // requests are checked from any thread
   std::int64_t weights_version_ = 0;
+  std::int64_t stepped_version_ = -1;  // of the last step: pages may be of these weights
   AttentionShape shape_;
   std::int64_t context_, usable_, query_, key_, qkv_width_, page_floats_, page_count_;
   RotaryTable rotary_;
@@ -342,6 +343,7 @@ Result<std::vector<SampledToken>> Decoding::step(std::span<const DecoderRow> row
   KW_TRY_VOID(check_rows(rows));
   std::vector<SampledToken> result(rows.size());
   if (rows.empty()) return result;
+  stepped_version_ = weights_version_;
   prepare(rows);
   embed();
   const auto count = static_cast<std::int64_t>(batch_.tokens.size());
@@ -383,7 +385,7 @@ Result<void> Decoding::update_adapter(std::int64_t index, const Adapter& adapter
 }
 
 Result<void> Decoding::set_weights_version(std::int64_t version) {
-  if (version < weights_version_) {
+  if (version < weights_version_ && version <= stepped_version_) {
     return Error{fmt::format("version {} is older than the present one, {}", version, weights_version_), "", {}};
   }
   weights_version_ = version;

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <memory>
 
+#include "base/file_error.h"
 #include "base/log.h"
 #include "run/folder_manifest.h"
 
@@ -82,7 +82,7 @@ Result<std::unique_ptr<FolderLock>> make_locked_folder(const fs::path& folder) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::error_code failure;
     fs::create_directories(folder, failure);
-    if (failure) return Error{"cannot make the folder " + folder.string() + ": " + failure.message(), "", {}};
+    if (failure) return file_error("cannot make the folder", folder, failure.value());
     auto lock = std::make_unique<FolderLock>(folder);
     if (lock->locked() && fs::exists(folder, failure)) return lock;
   }
@@ -128,7 +128,7 @@ const Checkpoint* best_of(const std::vector<Checkpoint>& oldest_first) {
 // `made` becomes `place`; a checkpoint of the same step that is there already makes room in one step where the file
 // system can exchange names, otherwise open() brings it back after a kill between the two renames.
 Result<void> put_in_place(const fs::path& made, const fs::path& place) {
-  const auto failed = [&] { return Error{"cannot rename to " + place.string() + ": " + std::strerror(errno), "", {}}; };
+  const auto failed = [&] { return file_error("cannot rename to", place, errno); };
   if (!fs::exists(place)) return ::rename(made.c_str(), place.c_str()) == 0 ? Result<void>() : failed();
   if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {
     remove_quietly(made);
@@ -152,7 +152,7 @@ Result<Checkpoints> Checkpoints::open(const fs::path& folder, CheckpointOptions 
   KW_CHECK(options.keep_last >= 1);
   std::error_code failure;
   fs::create_directories(folder, failure);
-  if (failure) return Error{"cannot make the folder " + folder.string() + ": " + failure.message(), "", {}};
+  if (failure) return file_error("cannot make the folder", folder, failure.value());
   KW_TRY(const auto names, names_in(folder));
   for (const auto& name : names) {
     if (name.starts_with(replaced_prefix)) {
@@ -236,6 +236,11 @@ Result<std::optional<Checkpoint>> Checkpoints::latest() const {
     if (one.ok()) return std::optional(std::move(*one));
     warn_damaged(path, one.error());
   }
+  // To begin again, over what the run has logged, is for a person to decide.
+  if (!steps.empty())
+    return Error{"all checkpoints of " + folder_.string() + " are damaged",
+                 "bring back a copy, or remove that folder to begin again",
+                 {}};
   return std::optional<Checkpoint>();
 }
 

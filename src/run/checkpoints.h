@@ -38,7 +38,7 @@ class Checkpoints {
   Result<Checkpoint> save(std::int64_t step, std::optional<double> score, const nlohmann::ordered_json& facts,
                           const std::function<Result<void>(const std::filesystem::path&)>& write);
 
-  // The newest whole one; none: nothing was saved. Damaged ones are named in the log.
+  // The newest whole one; none: nothing was saved. Damaged ones are named in the log; an error where there is no other.
   Result<std::optional<Checkpoint>> latest() const;
   Result<std::optional<Checkpoint>> best() const;
   // All that look whole, oldest first; their content was not read.

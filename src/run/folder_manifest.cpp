@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/file_error.h"
 #include "base/hash.h"
 #include "run/json_text.h"
 
@@ -27,9 +28,7 @@ constexpr std::size_t files_limit = 10'000;
 
 std::string hex(std::uint64_t value) { return fmt::format("{:016x}", value); }
 
-Error file_error(const std::string& what, const fs::path& path) {
-  return {what + " " + path.string() + ": " + std::strerror(errno), "", {}};
-}
+Error system_error(const std::string& what, const fs::path& path) { return file_error(what, path, errno); }
 
 class OpenFile {
  public:
@@ -54,7 +53,7 @@ Result<std::uint64_t> checksum_of(int file, const fs::path& path) {
   for (;;) {
     const ssize_t count = ::read(file, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return file_error("cannot read", path);
+    if (count < 0) return system_error("cannot read", path);
     if (count == 0) return checksum.value();
     checksum.add(std::string_view(piece).substr(0, static_cast<std::size_t>(count)));
   }
@@ -62,7 +61,7 @@ Result<std::uint64_t> checksum_of(int file, const fs::path& path) {
 
 Result<std::uint64_t> plain_file_bytes(int file, const fs::path& path) {
   struct stat status {};
-  if (file < 0 || ::fstat(file, &status) != 0) return file_error("cannot read", path);
+  if (file < 0 || ::fstat(file, &status) != 0) return system_error("cannot read", path);
   if (!S_ISREG(status.st_mode)) return Error{path.string() + " is not a plain file", "", {}};
   return static_cast<std::uint64_t>(status.st_size);
 }
@@ -71,7 +70,7 @@ Result<ManifestFile> seal_file(const fs::path& folder, const fs::path& path) {
   const OpenFile file(path, read_flags);
   KW_TRY(const std::uint64_t bytes, plain_file_bytes(file.get(), path));
   KW_TRY(const std::uint64_t checksum, checksum_of(file.get(), path));
-  if (::fsync(file.get()) != 0) return file_error("cannot sync", path);
+  if (::fsync(file.get()) != 0) return system_error("cannot sync", path);
   return ManifestFile{path.lexically_relative(folder).generic_string(), bytes, checksum};
 }
 
@@ -123,7 +122,7 @@ Result<FolderManifest> parse_manifest(const std::string& text) {
 
 Result<void> sync_folder(const fs::path& folder) {
   const OpenFile opened(folder, O_RDONLY | O_DIRECTORY);
-  if (opened.get() < 0 || ::fsync(opened.get()) != 0) return file_error("cannot sync", folder);
+  if (opened.get() < 0 || ::fsync(opened.get()) != 0) return system_error("cannot sync", folder);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/file_error.h"
 #include "base/log.h"
 #include "run/json_text.h"
 
@@ -20,9 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t lines_limit_bytes = std::size_t{4} << 30;
 
-Error line_error(const std::string& what, const std::filesystem::path& path) {
-  return {what + " " + path.string() + ": " + std::strerror(errno), "", {}};
-}
+Error line_error(const std::string& what, const std::filesystem::path& path) { return file_error(what, path, errno); }
 
 Json number_json(double value) {
   if (std::isnan(value)) return "nan";
@@ -91,6 +91,21 @@ Result<void> LineFile::add(std::string_view line) {
 Result<void> LineFile::sync() {
   if (::fsync(file_) != 0) return line_error("cannot sync", path_);
   return {};
+}
+
+Result<LoggedLines> read_metric_lines(const std::filesystem::path& path, std::size_t limit_bytes) {
+  KW_TRY(const std::string text, read_file(path, limit_bytes));
+  LoggedLines read;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    auto parsed = parse_line(std::string_view(text).substr(at, end - at));
+    at = end + 1;
+    if (parsed)
+      read.lines.push_back(std::move(*parsed));
+    else
+      ++read.unreadable;
+  }
+  return read;
 }
 
 Result<std::vector<LoggedLine>> drop_lines_after(const std::filesystem::path& path, std::int64_t step) {

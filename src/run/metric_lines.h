@@ -41,6 +41,13 @@ struct LoggedLine {
   std::vector<RunText> texts;  // none or one
 };
 
+struct LoggedLines {
+  std::vector<LoggedLine> lines;
+  std::int64_t unreadable = 0;  // lines that are none of ours, or torn by a kill
+};
+// Changes nothing.
+Result<LoggedLines> read_metric_lines(const std::filesystem::path& path, std::size_t limit_bytes = 256u << 20);
+
 // Rewrites the file to what was logged up to the step, and returns that. A line that was torn by a kill is left out.
 Result<std::vector<LoggedLine>> drop_lines_after(const std::filesystem::path& path, std::int64_t step);
 

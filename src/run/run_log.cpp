@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/file_error.h"
 #include "base/log.h"
+#include "base/unfinished_files.h"
 #include "report/event_file.h"
 #include "run/json_text.h"
 #include "run/machine_facts.h"
@@ -183,7 +185,7 @@ Result<std::unique_ptr<RunLog>> RunLog::open(const RunLogOptions& options) {
   const std::int64_t last_step = options.restart ? -1 : options.resume_after_step;
   std::error_code failure;
   fs::create_directories(options.folder, failure);
-  if (failure) return Error{"cannot make the folder " + options.folder.string() + ": " + failure.message(), "", {}};
+  if (failure) return file_error("cannot make the folder", options.folder, failure.value());
   KW_TRY(Lock lock, lock_folder(options.folder));
   if (!resumed && (fs::exists(options.folder / "config.json") || fs::exists(options.folder / "metrics.jsonl")))
     return Error{options.folder.string() + " holds a run already", "choose another name, or resume it", {}};
@@ -199,6 +201,7 @@ Result<std::unique_ptr<RunLog>> RunLog::open(const RunLogOptions& options) {
                    .machine = machine_facts(),
                    .summary = {}};
   if (resumed) {
+    remove_unfinished_files(options.folder);
     KW_TRY(const auto lines, drop_lines_after(options.folder / "metrics.jsonl", last_step));
     KW_TRY_VOID(drop_events_after(options.folder, last_step));
     KW_TRY(const RunRecord before, resumed_record(store, options, last_step, lines));

@@ -1,5 +1,7 @@
 #include "run/run_store.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <span>
 
@@ -72,6 +74,16 @@ Result<std::optional<RunRecord>> RunStore::find(std::string_view name) {
   KW_TRY(std::vector<RunRecord> found, records(query));
   if (found.empty()) return std::optional<RunRecord>();
   return std::optional(std::move(found.front()));
+}
+
+Result<RunRecord> RunStore::named(std::string_view name) {
+  KW_TRY(auto exact, find(name));
+  if (exact) return std::move(*exact);
+  KW_TRY(auto all, list());
+  std::erase_if(all, [&](const RunRecord& run) { return !run.name.starts_with(name); });
+  if (all.size() == 1) return std::move(all.front());
+  if (all.empty()) return Error{fmt::format("there is no run '{}'", name), "see kernelwright runs list", {}};
+  return Error{fmt::format("'{}' may be {} or {}", name, all[0].name, all[1].name), "write more of the name", {}};
 }
 
 Result<std::vector<std::string>> RunStore::metric_names(std::int64_t run) {

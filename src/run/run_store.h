@@ -42,6 +42,8 @@ class RunStore {
 
   Result<std::vector<RunRecord>> list();  // the newest last
   Result<std::optional<RunRecord>> find(std::string_view name);
+  // By its name, or by the only name that begins so; an error that a person can act on otherwise.
+  Result<RunRecord> named(std::string_view name);
   Result<std::vector<std::string>> metric_names(std::int64_t run);
   Result<MetricSeries> series(std::int64_t run, std::string_view metric);
   Result<std::vector<RunText>> texts(std::int64_t run);

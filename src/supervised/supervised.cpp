@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "base/interrupt.h"
+#include "model/pass_work.h"
 #include "supervised/lesson_feed.h"
 
 namespace kw {
@@ -43,17 +44,16 @@ class SupervisedRun {
   Result<SupervisedSummary> run() {
     KW_TRY_VOID(restore());
     LessonFeed feed(lessons_, dialect_, position_, options_.producers);
-    while (now_.steps == 0 || now_.step < now_.steps) {
-      if (interrupted()) {
-        summary_.interrupted = true;
-        break;
-      }
+    if (exam_open_) KW_TRY_VOID(evaluate_and_save());
+    const auto over = [this] { return now_.steps > 0 && now_.step >= now_.steps; };
+    while (!over() && !interrupted()) {
       KW_TRY_VOID(step(feed));
       decide_steps();
       if (now_.step % options_.log_every == 0 || now_.step == now_.steps) KW_TRY_VOID(report());
-      KW_TRY_VOID(evaluate_and_save(feed));
+      KW_TRY_VOID(evaluate_and_save());
     }
-    if (summary_.interrupted) KW_TRY_VOID(save(std::nullopt));
+    summary_.interrupted = exam_open_ || !over();
+    if (summary_.interrupted && saved_step_ != now_.step) KW_TRY_VOID(save(std::nullopt));
     KW_TRY_VOID(log_.flush());
     summary_.last = now_;
     summary_.lessons = position_;
@@ -69,7 +69,7 @@ class SupervisedRun {
     KW_TRY_VOID(trainer_.restore_state((latest->folder / "trainer").string()));
     try {
       const Json& facts = latest->facts;
-      now_.step = latest->step;
+      now_.step = saved_step_ = latest->step;
       now_.steps = facts.at("steps").get<std::int64_t>();
       position_ = facts.at("next_lesson").get<std::uint64_t>();
       now_.tokens = facts.at("tokens").get<std::int64_t>();
@@ -77,6 +77,10 @@ class SupervisedRun {
       now_.seconds = facts.at("seconds").get<double>();
       loss_sum_ = facts.at("loss_sum").get<double>();
       loss_tokens_ = facts.at("loss_tokens").get<std::int64_t>();
+      // Checkpoints of older programs lack the following.
+      skipped_ = facts.value("skipped_steps", std::int64_t{0});
+      exam_open_ = facts.value("exam_open", false);
+      now_.loss = facts.value("loss", 0.0);
     } catch (const nlohmann::json::exception& error) {
       return Error{
           std::string("not a checkpoint of supervised training: ") + error.what(), "", {latest->folder.string(), 0, 0}};
@@ -144,7 +148,10 @@ class SupervisedRun {
     const double seconds = seconds_since(start);
     now_.seconds += seconds;
     recent_seconds_ += seconds;
-    for (const PackedBatch& batch : passes) recent_tokens_ += static_cast<std::int64_t>(batch.tokens.size());
+    for (const PackedBatch& batch : passes) {
+      recent_tokens_ += static_cast<std::int64_t>(batch.tokens.size());
+      if (options_.model != nullptr) recent_flops_ += training_flops(*options_.model, batch, options_.train_base);
+    }
     if (now_.step > unmeasured_steps && now_.step <= unmeasured_steps + measured_steps) measured_s_ += seconds;
     return {};
   }
@@ -159,17 +166,21 @@ class SupervisedRun {
   Result<void> report() {
     now_.loss = loss_tokens_ > 0 ? loss_sum_ / static_cast<double>(loss_tokens_) : 0;
     now_.tokens_per_s = recent_seconds_ > 0 ? static_cast<double>(recent_tokens_) / recent_seconds_ : 0;
-    loss_sum_ = recent_seconds_ = 0;
+    const double most_flops = options_.peak_flops * recent_seconds_;
+    const double mfu = most_flops > 0 ? recent_flops_ / most_flops : 0;
+    loss_sum_ = recent_seconds_ = recent_flops_ = 0;
     loss_tokens_ = recent_tokens_ = 0;
-    KW_TRY_VOID(log_.metrics(now_.step, {{"sft/loss", now_.loss},
-                                         {"sft/lr", now_.learning_rate},
-                                         {"sft/grad_norm", now_.gradient_norm},
-                                         {"sft/skipped_steps", static_cast<double>(skipped_)},
-                                         {"sft/tokens", static_cast<double>(now_.tokens)},
-                                         {"sft/answer_tokens", static_cast<double>(now_.answer_tokens)},
-                                         {"perf/tokens_per_s", now_.tokens_per_s},
-                                         {"timing_s/train", now_.seconds},
-                                         {"timing_s/cpu", process_cpu_seconds()}}));
+    Metrics metrics = {{"sft/loss", now_.loss},
+                       {"sft/lr", now_.learning_rate},
+                       {"sft/grad_norm", now_.gradient_norm},
+                       {"sft/skipped_steps", static_cast<double>(skipped_)},
+                       {"sft/tokens", static_cast<double>(now_.tokens)},
+                       {"sft/answer_tokens", static_cast<double>(now_.answer_tokens)},
+                       {"perf/tokens_per_s", now_.tokens_per_s},
+                       {"timing_s/train", now_.seconds},
+                       {"timing_s/cpu", process_cpu_seconds()}};
+    if (options_.peak_flops > 0) metrics.emplace_back("perf/mfu", mfu);
+    KW_TRY_VOID(log_.metrics(now_.step, metrics));
     if (hooks_.progress) hooks_.progress(now_);
     if (!std::isfinite(now_.loss)) return Error{"the loss is not finite any more", "lower the learning rate", {}};
     return {};
@@ -183,12 +194,15 @@ class SupervisedRun {
     return now_.step == now_.steps || part(now_.step) > part(now_.step - 1);
   }
 
-  Result<void> evaluate_and_save(LessonFeed&) {
+  Result<void> evaluate_and_save() {
     const bool due = evaluation_due();
     const bool last = now_.step == now_.steps;
     std::optional<double> score;
     if (due) {
       KW_TRY(Evaluation evaluation, hooks_.evaluate(now_.step));
+      // Half an exam says nothing: it is held when the run goes on, with the same weights.
+      exam_open_ = interrupted();
+      if (exam_open_) return {};
       KW_TRY_VOID(log_.metrics(now_.step, evaluation.metrics));
       score = evaluation.score;
       if (hooks_.evaluated) hooks_.evaluated(now_.step, evaluation);
@@ -207,11 +221,15 @@ class SupervisedRun {
                         {"answer_tokens", now_.answer_tokens},
                         {"seconds", now_.seconds},
                         {"loss_sum", loss_sum_},
-                        {"loss_tokens", loss_tokens_}};
+                        {"loss_tokens", loss_tokens_},
+                        {"loss", now_.loss},
+                        {"skipped_steps", skipped_},
+                        {"exam_open", exam_open_}};
     KW_TRY([[maybe_unused]] const Checkpoint saved,
            checkpoints_.save(now_.step, score, facts, [&](const std::filesystem::path& folder) -> Result<void> {
              return trainer_.save_state((folder / "trainer").string());
            }));
+    saved_step_ = now_.step;
     return {};
   }
 
@@ -230,9 +248,11 @@ class SupervisedRun {
   double loss_sum_ = 0;
   std::int64_t loss_tokens_ = 0;
   std::int64_t skipped_ = 0;
-  double recent_seconds_ = 0;
+  double recent_seconds_ = 0, recent_flops_ = 0;
   std::int64_t recent_tokens_ = 0;
   double measured_s_ = 0;
+  std::int64_t saved_step_ = -1;
+  bool exam_open_ = false;  // the exam after this step was interrupted
 };
 
 }  // namespace

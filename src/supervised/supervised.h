@@ -28,6 +28,10 @@ struct SupervisedOptions {
   std::int64_t log_every = 20;        // steps
   double evaluations = 4;             // spread over the run, the last one at its end; 0: none
   std::int64_t checkpoint_every = 0;  // steps; 0: with the evaluations alone
+  // For perf/mfu; without a peak it is not reported.
+  const ModelDescription* model = nullptr;
+  bool train_base = true;
+  double peak_flops = 0;  // of the device
 };
 
 struct Evaluation {

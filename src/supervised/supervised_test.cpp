@@ -7,6 +7,7 @@
 
 #include "base/interrupt.h"
 #include "model/cpu_trainer.h"
+#include "model/pass_work.h"
 #include "model/presets.h"
 #include "supervised/lesson_feed.h"
 
@@ -20,13 +21,16 @@ class LogInMemory : public RunLog {
  public:
   Result<void> metrics(std::int64_t step, const Metrics& metrics) override {
     for (const auto& [name, value] : metrics)
-      if (name == "sft/loss" || name == "sft/grad_norm") lines.emplace_back(step, name, value);
+      if (name == "sft/loss" || name == "sft/grad_norm" || name == "exam/correct")
+        lines.emplace_back(step, name, value);
+    for (const auto& [name, value] : metrics) latest[name] = value;
     return {};
   }
   Result<void> text(std::int64_t, std::string_view, std::string_view) override { return {}; }
   Result<void> flush() override { return {}; }
   Result<void> finish(std::string_view, const nlohmann::ordered_json&) override { return {}; }
   std::vector<std::tuple<std::int64_t, std::string, double>> lines;
+  std::map<std::string, double> latest;
 };
 
 struct Classroom {
@@ -136,6 +140,53 @@ TEST(Supervised, ResumedIsBitForBitUndisturbed) {
   EXPECT_EQ(log_resumed.lines, log.lines);
 }
 
+// Half an exam is not logged, and an exam that was held keeps its score when the run is stopped right after it.
+TEST(Supervised, AnInterruptedExamIsHeldWhenTheRunGoesOn) {
+  Classroom room = Classroom::make();
+  SupervisedOptions options = short_run();
+  options.steps = 8;
+  options.evaluations = 2;
+  options.checkpoint_every = 0;
+  SupervisedHooks hooks;
+  hooks.evaluate = [](std::int64_t step) -> Result<Evaluation> {
+    const auto at = static_cast<double>(step);
+    return Evaluation{.score = 1 / at, .metrics = {{"exam/correct", at}}, .line = ""};
+  };
+  LogInMemory log, log_resumed;
+  const auto undisturbed = room.trainer();
+  Checkpoints checkpoints = *Checkpoints::open(fresh_folder("examined"));
+  ASSERT_TRUE(
+      train_supervised(*undisturbed, room.lessons, room.dialect, base_alone, options, checkpoints, log, hooks).ok());
+
+  const fs::path folder = fresh_folder("examined_resumed");
+  install_interrupt_handling();
+  const std::int64_t middle = options.steps / 2;
+  // In the exam, right after it, in the last exam.
+  for (const auto& [stop_at, during] : {std::pair(middle, true), {middle, false}, {options.steps, true}}) {
+    const auto trainer = room.trainer();
+    Checkpoints saved = *Checkpoints::open(folder);
+    SupervisedHooks stop = hooks;
+    stop.evaluate = [&](std::int64_t step) {
+      if (during && step == stop_at) raise(SIGINT);
+      return hooks.evaluate(step);
+    };
+    stop.evaluated = [&](std::int64_t step, const Evaluation&) {
+      if (!during && step == stop_at) raise(SIGINT);
+    };
+    const auto summary =
+        train_supervised(*trainer, room.lessons, room.dialect, base_alone, options, saved, log_resumed, stop);
+    clear_interrupt();
+    ASSERT_TRUE(summary.ok() && summary->interrupted);
+    EXPECT_EQ(summary->last.step, stop_at);
+  }
+  const auto last = room.trainer();
+  Checkpoints saved = *Checkpoints::open(folder);
+  ASSERT_TRUE(train_supervised(*last, room.lessons, room.dialect, base_alone, options, saved, log_resumed, hooks).ok());
+  EXPECT_EQ(values_of(*last, room.model), values_of(*undisturbed, room.model));
+  EXPECT_EQ(log_resumed.lines, log.lines);
+  EXPECT_EQ((*saved.best())->step, (*checkpoints.best())->step);
+}
+
 TEST(Supervised, SmallPassesGiveTheSameStepAsOneLargePass) {
   Classroom room = Classroom::make();
   std::vector<double> norms;
@@ -153,6 +204,37 @@ TEST(Supervised, SmallPassesGiveTheSameStepAsOneLargePass) {
     norms.push_back(std::get<2>(log.lines.back()));
   }
   EXPECT_NEAR(norms[0], norms[1], 1e-4 * norms[1]);
+}
+
+// How long it takes is not known beforehand, but how much work it is.
+TEST(Supervised, MfuIsTheWorkByTimeAndPeak) {
+  Classroom room = Classroom::make();
+  const auto trainer = room.trainer();
+  SupervisedOptions options = short_run();
+  options.steps = options.log_every = 2;
+  options.checkpoint_every = 0;
+  options.model = &room.model;
+  options.peak_flops = 1e9;
+  Checkpoints checkpoints = *Checkpoints::open(fresh_folder("mfu"));
+  LogInMemory log;
+  ASSERT_TRUE(train_supervised(*trainer, room.lessons, room.dialect, base_alone, options, checkpoints, log, {}).ok());
+  const double seconds = log.latest.at("timing_s/train"), tokens = log.latest.at("sft/tokens");
+  const double flops = log.latest.at("perf/mfu") * seconds * options.peak_flops;
+  // Three times two operations for each weight of the layers and token; logits of answers and attention come on top.
+  double least = 0;
+  for (int p = 0; p < projection_count; ++p) {
+    const ProjectionShape shape = projection_shape(room.model, static_cast<Projection>(p));
+    least += 6 * tokens * static_cast<double>(room.model.layers * shape.out * shape.in);
+  }
+  EXPECT_GT(flops, least);
+  EXPECT_LT(flops, 6 * tokens * token_flops(room.model, 2048) / 2);
+  // Without a peak nothing is claimed.
+  options.peak_flops = 0;
+  const auto again = room.trainer();
+  Checkpoints others = *Checkpoints::open(fresh_folder("mfu_without"));
+  LogInMemory silent;
+  ASSERT_TRUE(train_supervised(*again, room.lessons, room.dialect, base_alone, options, others, silent, {}).ok());
+  EXPECT_FALSE(silent.latest.contains("perf/mfu"));
 }
 
 }  // namespace

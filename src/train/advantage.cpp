@@ -59,11 +59,12 @@ void whiten(std::span<double> values, std::span<const std::uint8_t> mask) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (mask[i] != 0) sum += values[i], ++count;
   if (count < 2) return;
-  const double mean = sum / count;
+  const double nearly_count = count + 1e-8;  // VERL's denominator of a mean; it shows where all values are equal
+  const double mean = sum / nearly_count;
   double squares = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (mask[i] != 0) squares += (values[i] - mean) * (values[i] - mean);
-  const double scale = 1 / std::sqrt(squares / (count - 1) + 1e-8);
+  const double scale = 1 / std::sqrt(squares / nearly_count * count / (count - 1) + 1e-8);
   for (double& value : values) value = (value - mean) * scale;
 }
 

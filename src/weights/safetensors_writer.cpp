@@ -13,6 +13,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/file_error.h"
 #include "weights/weight_folder.h"
 
 namespace kw {
@@ -21,9 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
-Error system_error(const std::string& what, const fs::path& path) {
-  return Error{what + " " + path.string() + ": " + std::strerror(errno), "", {}};
-}
+Error system_error(const std::string& what, const fs::path& path) { return file_error(what, path, errno); }
 
 // A file under a temporary name, removed again unless it is published.
 class UnpublishedFile {

@@ -178,8 +178,9 @@ __device__ inline float gumbel(u32 key_low, u32 key_high, u32 token) {
   h ^= (h >> 15) ^ key_high;
   h *= 0x735a2d97u;
   h ^= h >> 15;
-  const float uniform = (static_cast<float>(h >> 8) + 0.5f) * (1.0f / 16777216.0f);
-  return -__logf(-__logf(uniform));
+  // Large noise comes from small numbers, where floats are finest; below one, or the noise would be infinite.
+  const float uniform = fminf((static_cast<float>(h) + 0.5f) * (1.0f / 4294967296.0f), 1.0f - 1.0f / 16777216.0f);
+  return -__logf(-log1pf(-uniform));
 }
 
 struct Candidate {

@@ -1,5 +1,8 @@
 // Every CUDA kernel, run by the emulator, against its plain twin (Operations on CPU tensors).
 
+#include <bit>
+#include <cmath>
+
 #include "model_gpu/torch/emulated_kernels.h"
 #include "model_gpu/torch/operations.h"
 
@@ -333,6 +336,58 @@ TEST(SamplingKernels, SameTokenAndLogProbAsTheTwin) {
   twin().sample(logits, rules, usable, parts, candidates, tokens2, log_probs2);
   EXPECT_TRUE(at::equal(tokens, tokens2)) << tokens << tokens2;
   expect_close(log_probs, log_probs2, "log prob");
+}
+
+// With this key token 0 has an extreme number; small ones give large noise.
+std::uint32_t key_with_hash(std::uint32_t upper_bits) {
+  for (std::uint32_t key = 0;; ++key) {
+    std::uint32_t h = key;
+    h ^= h >> 16;
+    h *= 0x21f0aaadu;
+    h ^= h >> 15;
+    h *= 0x735a2d97u;
+    h ^= h >> 15;
+    if (h >> 8 == upper_bits) return key;
+  }
+}
+
+// Once in 16 million draws the uniform number rounded to one and the noise was infinite: with a vocabulary of 49,152
+// that was a token of garbage in two of three answers.
+TEST(SamplingKernels, NoNoiseIsInfinite) {
+  const at::Tensor logits = at::tensor({-40.0f, 0.0f}).reshape({1, 2});
+  for (const std::uint32_t upper_bits : {0u, 0xffffffu}) {
+    const auto key = std::bit_cast<std::int32_t>(key_with_hash(upper_bits));
+    const at::Tensor rules = at::tensor({std::bit_cast<std::int32_t>(1.0f), 1, key, 0}, at::kInt).reshape({1, 4});
+    at::Tensor candidates = at::zeros({1, 5}), tokens = at::zeros({1}, at::kInt), log_probs = at::zeros({1});
+    EmulatedKernels::run("sample_parts", {1, 1, 1}, 64, 0, logits, rules, candidates, 2, 2);
+    EmulatedKernels::run("sample_join", {1, 1, 1}, 32, 0, candidates, 1, tokens, log_probs);
+    EXPECT_EQ(tokens.item<int>(), 1) << upper_bits;
+    twin().sample(logits, rules, 2, 1, candidates, tokens, log_probs);
+    EXPECT_EQ(tokens.item<int>(), 1) << upper_bits;
+  }
+}
+
+// Frequencies of rare tokens are those of the distribution.
+TEST(SamplingKernels, RareTokensAreAsRareAsTheyShouldBe) {
+  constexpr int rows = 20000, width = 64;
+  at::Tensor logits = at::zeros({rows, width});
+  logits.select(1, 7).fill_(8.0f);
+  at::Tensor rules = at::zeros({rows, 4}, at::kInt);
+  std::uint64_t state = 1;
+  for (int row = 0; row < rows; ++row) {
+    auto* rule = rules.data_ptr<int>() + row * 4;
+    rule[0] = std::bit_cast<int>(1.0f);
+    rule[1] = 1;
+    for (int part : {2, 3}) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      rule[part] = static_cast<int>(state >> 32);
+    }
+  }
+  at::Tensor scratch = at::zeros({rows, 5}), tokens = at::zeros({rows}, at::kInt), log_probs = at::zeros({rows});
+  twin().sample(logits, rules, width, 1, scratch, tokens, log_probs);
+  const double others = tokens.ne(7).sum().item<double>() / rows;
+  const double expected = 63 / (63 + std::exp(8.0));  // 0.0207
+  EXPECT_NEAR(others, expected, 4 * std::sqrt(expected / rows));
 }
 
 TEST(OptimizerKernel, EqualsTheTwin) {

@@ -2,6 +2,7 @@
 
 #include "model_gpu/gpu_library.h"
 #include "model_gpu/torch/decoder.h"
+#include "model_gpu/torch/roof.h"
 #include "model_gpu/torch/torch_headers.h"
 #include "model_gpu/torch/trainer.h"
 
@@ -24,6 +25,8 @@ class LoadedLibrary final : public ModelGpuLibrary {
     if (probe != 2) throw std::runtime_error("the GPU computes 1 + 1 = " + std::to_string(probe));
     return at::cuda::getCurrentDeviceProperties()->name;
   }
+
+  MachineRoof measure_roof() const override { return measure_gpu_roof(); }
 
   std::unique_ptr<DeviceTrainer> make_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
                                               std::span<const float> value_head, const TrainingOptions& training,

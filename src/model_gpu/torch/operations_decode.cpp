@@ -21,8 +21,8 @@ float gumbel(std::uint32_t key_low, std::uint32_t key_high, std::uint32_t token)
   h ^= (h >> 15) ^ key_high;
   h *= 0x735a2d97u;
   h ^= h >> 15;
-  const float uniform = (static_cast<float>(h >> 8) + 0.5f) * (1.0f / 16777216.0f);
-  return -std::log(-std::log(uniform));
+  const float uniform = std::min((static_cast<float>(h) + 0.5f) * (1.0f / 4294967296.0f), 1.0f - 1.0f / 16777216.0f);
+  return -std::log(-std::log1p(-uniform));
 }
 
 bool has_matrix_attention(const Tensor& qkv, const HeadShape& shape) {

@@ -1,6 +1,8 @@
 #pragma once
-// The exam before, during and after reinforcement learning: held-out tasks, greedy conversations. Their first turn is
-// the Generator's answer word for word, so one exam says both what a single answer and what a conversation is worth.
+// The exam before, during and after reinforcement learning: conversations about held-out tasks, sampled as
+// training samples them unless told otherwise: what is improved is the policy, not its likeliest answer alone. Their
+// first turn is the Generator's answer word for word, so one exam says both what a single answer and what a
+// conversation is worth.
 
 #include <filesystem>
 
@@ -8,12 +10,15 @@
 #include "learner/learner.h"
 #include "reinforce/reinforce.h"
 
-namespace kw::cli {
+namespace kw {
 
 struct RlExamOptions {
   std::size_t questions = 64;
   std::uint64_t seed = 7001;
+  std::int64_t samples = 1;  // conversations about each task
+  float temperature = 1;
   int turns = 2;
+  RewardShape worth;  // of a kernel, whoever wrote it
   std::int64_t answer_tokens = 1024;
   int judge_workers = 0;
   std::string model;             // for the records
@@ -34,4 +39,4 @@ class RlExaminer {
   std::vector<ExamQuestion> questions_;
 };
 
-}  // namespace kw::cli
+}  // namespace kw

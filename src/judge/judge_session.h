@@ -1,7 +1,6 @@
 #pragma once
 // A judge with what it needs, for commands that judge along the way.
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -9,7 +8,7 @@
 #include "judge/gpu_backend.h"
 #include "judge/judge.h"
 
-namespace kw::cli {
+namespace kw {
 
 // The profile of the device that is there, or of one like it; without a GPU h200.
 std::string fitting_profile(const GpuBackend* gpu);
@@ -21,14 +20,12 @@ struct JudgeSessionOptions {
   bool cache = true;             // verdicts and compiled kernels that are known already
 };
 
-// --backend, --profile, --judge-workers, --no-cache
-void add_judge_options(CLI::App& command, JudgeSessionOptions& options);
-
 class JudgeSession {
  public:
   static Result<std::unique_ptr<JudgeSession>> start(const JudgeSessionOptions& options);
 
   Judge& judge() { return *judge_; }
+  CompileService& service() { return *service_; }
   int workers() const { return workers_; }
   // "the emulator, times modelled for NVIDIA H200"
   std::string description() const;
@@ -43,4 +40,4 @@ class JudgeSession {
   std::unique_ptr<Judge> judge_;
 };
 
-}  // namespace kw::cli
+}  // namespace kw

@@ -1,47 +1,45 @@
-#include "cli/rl_examiner.h"
+#include "training/reinforce_examiner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "evaluate/rates.h"
+#include "reward/reward.h"
 
-namespace kw::cli {
+namespace kw {
 namespace {
 
 struct ExamRates {
-  double tasks = 0;  // that could be judged
+  double conversations = 0;  // that could be judged
   double compiled = 0, correct = 0, speedup = 0, reward = 0;
 };
 
 // Of the best kernel of each conversation's first `turns`.
-ExamRates rates_of_exam(const ConversationExam& exam, int turns) {
+ExamRates rates_of_exam(const ConversationExam& exam, const RewardShape& worth, int turns) {
   ExamRates rates;
   std::vector<double> speedups;
-  double all = 0;
   for (const Episode& episode : exam.episodes) {
-    const TurnSample* best = nullptr;
+    const Verdict* best = nullptr;
     bool judged = true;
     for (const Turn& turn : episode.turns) {
       if (turn.index >= turns) break;
       const TurnSample& sample = chosen_sample(turn);
       judged = judged && sample.rewarded;
-      if (sample.verdict && (best == nullptr || rank_of(*sample.verdict) > rank_of(*best->verdict))) best = &sample;
+      if (sample.verdict && (best == nullptr || rank_of(*sample.verdict) > rank_of(*best))) best = sample.verdict.get();
     }
     if (!judged) continue;
-    ++all;
+    ++rates.conversations;
     if (best == nullptr) continue;
-    const KernelRank rank = rank_of(*best->verdict);
+    const KernelRank rank = rank_of(*best);
     rates.compiled += rank.compiled;
     rates.correct += rank.right;
-    rates.reward += best->reward;
+    rates.reward += reward_of(*best, worth).total;
     if (rank.right && rank.speedup > 0) speedups.push_back(rank.speedup);
   }
-  for (double* sum : {&rates.compiled, &rates.correct, &rates.reward}) *sum /= std::max(all, 1.0);
-  rates.tasks = all;
+  for (double* sum : {&rates.compiled, &rates.correct, &rates.reward}) *sum /= std::max(rates.conversations, 1.0);
   rates.speedup = geometric_mean(speedups);
   return rates;
 }
@@ -59,14 +57,19 @@ Result<HeldOutScore> RlExaminer::examine(std::int64_t step) {
   Rollout rollout(*decoder, &learner_.dialect().tokenizer());
   ExamOptions options;
   options.max_tokens = options_.answer_tokens;
+  options.samples = options_.samples;
+  options.temperature = options_.temperature;
+  options.seed = options_.seed;
+  options.worth = options_.worth;
   options.judge_workers = options_.judge_workers;
   const auto adapter_of = [this](AgentRole role) { return learner_.adapter_of(role); };
   KW_TRY(const ConversationExam exam,
          hold_conversations(rollout, learner_.dialect(), judge_, questions_, adapter_of, options_.turns, options));
   HeldOutScore score;
   if (exam.interrupted) return score;
-  const ExamRates first = rates_of_exam(exam, 1), all = rates_of_exam(exam, std::numeric_limits<int>::max());
-  score.score = all.correct + 0.1 * std::log2(std::max(1.0, all.speedup));
+  const ExamRates first = rates_of_exam(exam, options_.worth, 1),
+                  all = rates_of_exam(exam, options_.worth, std::numeric_limits<int>::max());
+  score.score = all.reward;
   score.metrics = {{"exam/reward", first.reward},
                    {"exam/compiled", first.compiled},
                    {"exam/correct", first.correct},
@@ -75,11 +78,11 @@ Result<HeldOutScore> RlExaminer::examine(std::int64_t step) {
                    {"exam/turns/correct", all.correct},
                    {"exam/turns/speedup_gmean", all.speedup}};
   score.line = fmt::format(
-      "{} of {} held-out tasks judged, one answer: compiled {:.1f} %, correct {:.1f} %, {:.2f} x naive; conversations: "
-      "correct "
-      "{:.1f} %, {:.2f} x naive ({:.0f} s)",
-      all.tasks, questions_.size(), 100 * first.compiled, 100 * first.correct, first.speedup, 100 * all.correct,
-      all.speedup, exam.seconds);
+      "{} conversations about {} held-out tasks, one answer: reward {:.3f}, compiled {:.1f} %, correct {:.1f} %, "
+      "{:.2f} x "
+      "naive; {} turns: reward {:.3f}, correct {:.1f} %, {:.2f} x naive ({:.0f} s)",
+      all.conversations, questions_.size(), first.reward, 100 * first.compiled, 100 * first.correct, first.speedup,
+      options_.turns, all.reward, 100 * all.correct, all.speedup, exam.seconds);
   KW_TRY_VOID(keep(exam, step));
   return score;
 }
@@ -89,6 +92,8 @@ Result<void> RlExaminer::keep(const ConversationExam& exam, std::int64_t step) c
   ModelEvaluation evaluation;
   evaluation.settings.model = options_.model;
   evaluation.settings.device = learner_.device();
+  evaluation.settings.samples = options_.samples;
+  evaluation.settings.temperature = options_.temperature;
   evaluation.settings.turns = options_.turns;
   evaluation.settings.seed = options_.seed;
   evaluation.settings.max_tokens = options_.answer_tokens;
@@ -100,4 +105,4 @@ Result<void> RlExaminer::keep(const ConversationExam& exam, std::int64_t step) c
   return write_file_atomic(options_.folder / fmt::format("step-{:08}.json", step), to_json(evaluation).dump(1) + "\n");
 }
 
-}  // namespace kw::cli
+}  // namespace kw

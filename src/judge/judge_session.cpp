@@ -1,11 +1,11 @@
-#include "cli/judge_session.h"
+#include "judge/judge_session.h"
 
 #include <algorithm>
 #include <thread>
 
 #include <fmt/format.h>
 
-namespace kw::cli {
+namespace kw {
 namespace {
 
 constexpr const char* default_profile = "h200";
@@ -26,17 +26,6 @@ std::string fitting_profile(const GpuBackend* gpu) {
     if (profile->architecture == gpu->architecture()) alike = name;
   }
   return alike;
-}
-
-void add_judge_options(CLI::App& command, JudgeSessionOptions& options) {
-  command.add_option("--backend", options.backend, "where kernels run: auto takes the emulator where there is no GPU")
-      ->check(CLI::IsMember({"emulator", "gpu", "auto"}))
-      ->capture_default_str();
-  command.add_option("--profile", options.profile,
-                     "the device whose time is modelled; without it h200, or the GPU's own");
-  command.add_option("--judge-workers", options.workers, "kernels judged at the same time; 0: one for each core")
-      ->check(CLI::Range(0, 1024));
-  command.add_flag("!--no-cache", options.cache, "compile and judge even if the result is known");
 }
 
 Result<std::unique_ptr<JudgeSession>> JudgeSession::start(const JudgeSessionOptions& options) {
@@ -74,4 +63,4 @@ std::string JudgeSession::identity() const {
   return fmt::format("{} {}", gpu_ != nullptr ? gpu_->facts().name : "emulator", judge_->options().profile.name);
 }
 
-}  // namespace kw::cli
+}  // namespace kw

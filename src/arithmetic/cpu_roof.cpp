@@ -1,4 +1,4 @@
-#include "cli/bench_machine.h"
+#include "arithmetic/cpu_roof.h"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-namespace kw::cli {
+namespace kw {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -82,14 +82,17 @@ double best_seconds(int rounds, const Body& body) {
 
 }  // namespace
 
-CpuRoof measure_cpu(ThreadTeam& team) {
-  CpuRoof roof;
+double measure_cpu_flops(ThreadTeam& team) {
   const std::int64_t parts = team.size();
   std::vector<double> done(static_cast<std::size_t>(parts));
   const double chain_s = best_seconds(
       8, [&] { team.run(parts, [&](std::int64_t part) { done[static_cast<std::size_t>(part)] = run_chains(); }); });
-  roof.flops = std::accumulate(done.begin(), done.end(), 0.0) / chain_s;
+  return std::accumulate(done.begin(), done.end(), 0.0) / chain_s;
+}
 
+MachineRoof measure_cpu(ThreadTeam& team) {
+  MachineRoof roof;
+  roof.flops = measure_cpu_flops(team);
   constexpr std::size_t words = std::size_t{32} << 20;  // 256 MiB
   constexpr std::int64_t pieces = 64;
   const std::vector<std::uint64_t> memory(words, 3);
@@ -110,4 +113,4 @@ CpuRoof measure_cpu(ThreadTeam& team) {
   return roof;
 }
 
-}  // namespace kw::cli
+}  // namespace kw

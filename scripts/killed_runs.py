@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""kill -9 at random points of short training runs: who is started again ends with the bits of a run that nothing happened to.
+
+    scripts/killed_runs.py                       20 runs killed once, one killed 20 times, 5 supervised ones; 5 + 5 interrupted
+    scripts/killed_runs.py --points 3 --chain 4 --sft 1 --seed 7
+"""
+import argparse
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+import short_run
+from short_run import Run, differences, numbers
+
+
+class Comparison:
+    def __init__(self, work, kind):
+        self.work, self.kind = work, kind
+        self.expected = Run(work / f"{kind}-undisturbed", kind)
+        start = time.monotonic()
+        if self.expected.run() != 0:
+            sys.exit(f"the undisturbed run failed:\n{self.expected.output}")
+        self.seconds = time.monotonic() - start
+        self.record = self.expected.record()
+        print(f"train {kind}, undisturbed: {self.seconds:.1f} s; {len(self.record['agents'])} files of agents, "
+              f"{len(self.record['metrics'])} lines of metrics, {len(self.record['conversations'])} stores of conversations, "
+              f"{len(self.record['exams'])} exams", flush=True)
+        self.failures = 0
+
+    def fresh(self, name):
+        return Run(self.work / name, self.kind, secret=self.expected.cache / "secret")
+
+    def end(self, run, what):
+        code = run.run()
+        different = differences(self.record, run.record()) if code == 0 else [f"exit code {code}: {run.output[-2000:]}"]
+        print(f"  {what}: {'the same bits' if not different else 'DIFFERENT'}", flush=True)
+        for line in different:
+            print(f"    {line}", flush=True)
+        self.failures += bool(different)
+        if not different:
+            run.remove()
+
+    def stop_each(self, points, random, how=signal.SIGKILL):
+        """One point in each part of the run, so that they cover all of it."""
+        for number in range(points):
+            run = self.fresh(f"{self.kind}-{how.name}-{number}")
+            seconds = self.seconds * (number + random.random()) / points
+            stopped = run.stop_after(seconds, how)
+            self.end(run, f"{number + 1:2}. {how.name if stopped else 'it had ended'} at {seconds:5.2f} s, {run.whereabouts()}")
+
+    def chain(self, kills, random):
+        """One run that is killed again and again; a life is long enough to start, and for a part of a step."""
+        run = self.fresh(f"{self.kind}-chain")
+        places, ended = [], False
+        while len(places) < kills and not ended:
+            ended = not run.stop_after(random.uniform(0.3, max(1.5, 2.5 * self.seconds / kills)))
+            if not ended:
+                places.append(run.whereabouts())
+        for number, place in enumerate(places):
+            print(f"  life {number + 1:2} ended by kill -9, {place}")
+        if ended:
+            print("  it ended before the last kill")
+        self.end(run, f"one run, killed {len(places)} times")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--points", type=int, default=20)
+    parser.add_argument("--chain", type=int, default=20)
+    parser.add_argument("--sft", type=int, default=5, help="points of a supervised run")
+    parser.add_argument("--interrupts", type=int, default=5, help="points at which it is asked to stop (SIGINT) instead")
+    parser.add_argument("--program", type=pathlib.Path, default=short_run.PROGRAM)
+    parser.add_argument("--seed", type=int, default=20261116)
+    parser.add_argument("--work", type=pathlib.Path, help="kept; else a temporary folder")
+    arguments = parser.parse_args()
+    short_run.PROGRAM = arguments.program
+    random = numbers(arguments.seed)
+    failures = 0
+    with tempfile.TemporaryDirectory(prefix="kernelwright-kills-") as temporary:
+        work = arguments.work or pathlib.Path(temporary)
+        if arguments.points or arguments.chain:
+            reinforced = Comparison(work, "rl")
+            reinforced.stop_each(arguments.points, random)
+            reinforced.stop_each(arguments.interrupts, random, signal.SIGINT)
+            if arguments.chain:
+                reinforced.chain(arguments.chain, random)
+            failures += reinforced.failures
+        if arguments.sft:
+            supervised = Comparison(work, "sft")
+            supervised.stop_each(arguments.sft, random)
+            supervised.stop_each(arguments.interrupts, random, signal.SIGINT)
+            failures += supervised.failures
+    print("every run ended with the bits of the undisturbed one" if failures == 0 else f"{failures} runs ended otherwise")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
