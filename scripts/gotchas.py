@@ -145,7 +145,7 @@ nobody's fault and is left out.
 
 ## Loss and advantages
 
-`Verl.*` (src/train) and `Rows.TokenScoresAreThoseOfVerl` (src/arithmetic) compare every advantage, loss and gradient with VERL 0.9.1's to 1e-6:
+`Verl.*` (src/train) and `Rows.TokenScoresAreThoseOfVerl` (src/arithmetic) compare every advantage, loss and gradient with VERL 0.9.1's to 1e-6 (log-probabilities of large logits: to what float32 holds):
 GAE, GRPO, Dr.GRPO, RLOO, both clips and the dual clip, the three means and Dr.GRPO's, micro-batches, truncated importance weights,
 value loss, k1, k2, k3 and the adaptive coefficient, entropy, over-long answers; on random batches and on the edges (a group of one,
 equal and huge scores, one token, answers of which no token counts, ratios beyond e^20, values far out of their range).
