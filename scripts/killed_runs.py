@@ -45,10 +45,14 @@ class Comparison:
     def stop_each(self, points, random, how=signal.SIGKILL):
         """One point in each part of the run, so that they cover all of it."""
         for number in range(points):
-            run = self.fresh(f"{self.kind}-{how.name}-{number}")
             seconds = self.seconds * (number + random.random()) / points
-            stopped = run.stop_after(seconds, how)
-            self.end(run, f"{number + 1:2}. {how.name if stopped else 'it had ended'} at {seconds:5.2f} s, {run.whereabouts()}")
+            while True:
+                run = self.fresh(f"{self.kind}-{how.name}-{number}")
+                if run.stop_after(seconds, how):
+                    break
+                run.remove()  # it was faster than the undisturbed one
+                seconds *= random.random()
+            self.end(run, f"{number + 1:2}. {how.name} at {seconds:5.2f} s, {run.whereabouts()}")
 
     def chain(self, kills, random):
         """One run that is killed again and again; a life is long enough to start, and for a part of a step."""
