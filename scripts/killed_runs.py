@@ -55,17 +55,19 @@ class Comparison:
             self.end(run, f"{number + 1:2}. {how.name} at {seconds:5.2f} s, {run.whereabouts()}")
 
     def chain(self, kills, random):
-        """One run that is killed again and again; a life is long enough to start, and for a part of a step."""
-        run = self.fresh(f"{self.kind}-chain")
-        places, ended = [], False
-        while len(places) < kills and not ended:
-            ended = not run.stop_after(random.uniform(0.3, max(1.5, 2.5 * self.seconds / kills)))
-            if not ended:
+        """One run that is killed again and again. Some lives are too short to start, others long enough for a step."""
+        longest = 0.5 * self.seconds
+        places = []
+        while len(places) < kills:
+            run = self.fresh(f"{self.kind}-chain")
+            places = []
+            while len(places) < kills and run.stop_after(random.uniform(0.02 * self.seconds, longest)):
                 places.append(run.whereabouts())
+            if len(places) < kills:  # it was ready before the last kill
+                run.remove()
+                longest *= 0.8
         for number, place in enumerate(places):
             print(f"  life {number + 1:2} ended by kill -9, {place}")
-        if ended:
-            print("  it ended before the last kill")
         self.end(run, f"one run, killed {len(places)} times")
 
 
