@@ -24,16 +24,20 @@ std::string strategy_line(std::string_view kernel, std::string_view given) {
 }
 
 // How text is cut before pairs are merged. A name stands alone, so that it is the same token wherever it is used and
-// can be copied; idioms of CUDA may become one token, with the signs around them.
+// can be copied; a function is one piece with its bracket, in PyTorch's words (`torch.tanh(`) and in CUDA's (`tanhf(`),
+// so that one is translated to the other token by token; idioms of CUDA may become one token, with the signs around
+// them and the end of the line before them.
 std::vector<PreTokenizerStep> compact_steps() {
   const std::string idiom =
       R"((?:const|unsigned|float|int|void|bool|__restrict__|__global__|__device__|__shared__|__forceinline__)"
       R"(|__launch_bounds__|inline|static|extern|"C"|launch|for|if|else|return|(?:blockIdx|blockDim|threadIdx|gridDim)\.[xyz])"
-      R"(|cudaStream_t|stream|__syncthreads|#pragma|unroll|__half2?|__nv_bfloat162?|float[24]|reinterpret_cast|sizeof|dim3)"
+      R"(|cudaStream_t|stream|threads|blocks|__syncthreads|#pragma|unroll|__half2?|__nv_bfloat162?|float[24]|reinterpret_cast|sizeof|dim3)"
       R"(|nullptr|cudaMallocAsync|cudaFreeAsync|__shfl_\w+_sync|0xffffffffu?|#include|#define|constexpr|template|typename))"
-      R"((?![A-Za-z_0-9])[^\nA-Za-z_0-9]*)";
-  return pattern_steps("\\n[ ]*|(?:" + idiom +
-                       ")+|[A-Za-z_][A-Za-z_0-9]*|[0-9]+(?:\\.[0-9]*f?)?|[^\\nA-Za-z_0-9]+(?:" + idiom + ")*");
+      R"((?![A-Za-z_0-9])[^\nA-Za-z_0-9;]*)";
+  return pattern_steps(
+      "[;{}]*\\n[ \\n}]*(?:" + idiom + ")*|(?:" + idiom +
+      ")+|(?:torch\\.|F\\.)?[A-Za-z_][A-Za-z_0-9]*\\(?|[0-9]+(?:\\.[0-9]*f?)?|;?[^\\nA-Za-z_0-9;]+(?:" + idiom +
+      ")*|;");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "base/progress.h"
 #include "base/table.h"
 #include "cli/bench_command.h"
-#include "cli/judge_session.h"
+#include "judge/judge_session.h"
 #include "cli/model_load.h"
 #include "cli/model_source.h"
 #include "episode/agent_set.h"

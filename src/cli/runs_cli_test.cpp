@@ -97,5 +97,23 @@ TEST(ConfigCommand, PrintsWhatReadsBack) {
       << wrong.error_output;
 }
 
+TEST(ReportCommand, WritesARunAsAPage) {
+  const TemporaryFolder runs;
+  make_run(runs.path(), "slow", 0.1, true);
+  make_run(runs.path(), "fast", 0.2, true);
+  const auto named = run({"report", "slo", "--folder", runs.path().string(), "--json"});
+  ASSERT_EQ(named.exit_code, 0) << named.error_output;
+  EXPECT_EQ(Json::parse(named.output)["report"], (runs.path() / "slow" / "report.html").string());
+  const std::string out = (runs.path() / "page.html").string();
+  const auto folder = run({"report", (runs.path() / "fast").string(), "--out", out});
+  ASSERT_EQ(folder.exit_code, 0) << folder.error_output;
+  EXPECT_EQ(folder.output, out + "\n");
+  const auto page = read_file(out);
+  ASSERT_TRUE(page.ok());
+  EXPECT_NE(page->find("Supervised training: loss"), std::string::npos);
+  EXPECT_EQ(run({"report", "nothing", "--folder", runs.path().string()}).exit_code, 2);
+  EXPECT_EQ(run({"report", runs.path().string()}).exit_code, 2) << "it holds runs and is none";
+}
+
 }  // namespace
 }  // namespace kw

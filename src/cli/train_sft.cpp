@@ -38,6 +38,16 @@ void add_train_sft_command(CLI::App& train, Context& context) {
                   "a store of conversations (train gather): their answers that worked are lessons too");
   sft->add_option("--own-share", arguments->own, "of lessons from conversations")->capture_default_str();
   sft->add_option("--house-style", plan.house_style, "share of answers in one style")->capture_default_str();
+  sft->add_option("--formulas", plan.formulas,
+                  "share of generate's answers in that style that write expressions as the task does")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  sft->add_option("--drill", plan.drill,
+                  "share of those that stop where the kernel begins: more expressions in less time")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  sft->add_option("--ramp", plan.ramp, "lessons over which generate's tasks grow from short ones to all")
+      ->capture_default_str();
   sft->add_option("--rewrite", plan.rewrite, "share of repairs that write the kernel anew")->capture_default_str();
   sft->add_option("--level-named", plan.level_named, "share of prompts that ask for a level")->capture_default_str();
   sft->add_option("--plain", plan.plain_unnamed, "share of naive kernels where no level is asked for")

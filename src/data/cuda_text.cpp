@@ -28,15 +28,15 @@ bool is_name(const std::string& text) {
 class CudaText {
  public:
   CudaText(const ScalarExpression& e, const std::vector<std::string>& values, const HoistArgument& hoist,
-           const HelperFunction& helper, bool integer)
-      : e_(e), values_(values), hoist_(hoist), helper_(helper), integer_(integer) {}
+           const HelperFunction& helper, bool integer, bool nested)
+      : e_(e), values_(values), hoist_(hoist), helper_(helper), integer_(integer), nested_(nested) {}
 
   // What would make a line long gets a name of its own.
   Piece piece(int at) {
     Piece made = piece_of(at);
     const bool root = at + 1 == static_cast<int>(e_.nodes.size());
     const bool leaf = arity_of(e_.nodes[static_cast<std::size_t>(at)].op) == 0;
-    if (root || leaf || made.text.size() <= longest_part) return made;
+    if (root || leaf || nested_ || made.text.size() <= longest_part) return made;
     return {hoist_(made.text), 3};
   }
 
@@ -114,11 +114,13 @@ class CudaText {
 
   // What needs its argument several times, or is long enough for a function of its own.
   Piece activation(const ScalarNode& node) {
-    const Piece argument = piece(node.first);
-    if (node.op == Op::square && is_name(argument.text)) return {argument.text + " * " + argument.text, 2};
     const std::string suffix =
         node.op == Op::leaky_relu ? std::to_string(static_cast<int>(node.value * 100)) : std::string();
     const std::string name = std::string(name_of(node.op)) + suffix;
+    // Before its argument, so that functions are defined in the order in which the PyTorch text names them.
+    if (nested_ && helper_(name, formula(node, "v").text)) return {name + "(" + piece(node.first).text + ")", 3};
+    const Piece argument = piece(node.first);
+    if (node.op == Op::square && is_name(argument.text)) return {argument.text + " * " + argument.text, 2};
     if (!integer_ && node.op != Op::square && helper_(name, formula(node, "v").text))
       return {name + "(" + argument.text + ")", 3};
     return formula(node, is_name(argument.text) ? argument.text : hoist_(argument.text));
@@ -157,13 +159,14 @@ class CudaText {
   const HoistArgument& hoist_;
   const HelperFunction& helper_;
   const bool integer_;
+  const bool nested_;
 };
 
 }  // namespace
 
 std::string cuda_text(const ScalarExpression& expression, const std::vector<std::string>& values,
-                      const HoistArgument& hoist, const HelperFunction& helper, bool integer) {
-  CudaText writer(expression, values, hoist, helper, integer);
+                      const HoistArgument& hoist, const HelperFunction& helper, bool integer, bool nested) {
+  CudaText writer(expression, values, hoist, helper, integer, nested);
   return writer.piece(static_cast<int>(expression.nodes.size()) - 1).text;
 }
 

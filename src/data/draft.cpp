@@ -186,7 +186,7 @@ Draft::Element Draft::element(const ScalarExpression& expression, const IndexOf&
 
 Draft::Element Draft::element_of_values(const ScalarExpression& expression, const std::vector<std::string>& given) {
   // One sign needs no function, but brackets around what is no single term.
-  const bool one_sign = expression.nodes.size() == 3 &&
+  const bool one_sign = !style.formulas && expression.nodes.size() == 3 &&
                         (expression.nodes.back().op == Op::add || expression.nodes.back().op == Op::subtract ||
                          expression.nodes.back().op == Op::multiply);
   std::vector<std::string> values = given;
@@ -209,11 +209,12 @@ Draft::Element Draft::element_of_values(const ScalarExpression& expression, cons
       },
       [&](std::string_view name, const std::string& body) {
         if (!style.helper_functions) return false;
-        const std::string text = fmt::format("{} float {}(float v) {{ return {}; }}\n", device_function(), name, body);
-        if (!has_helper(fmt::format(" {}(float v)", name))) add_helper(text);
+        const std::string text =
+            fmt::format("{0} {1} {2}({1} v) {{ return {3}; }}\n", device_function(), accumulator(), name, body);
+        if (!has_helper(fmt::format(" {}({} v)", name, accumulator()))) add_helper(text);
         return true;
       },
-      problem.integer());
+      problem.integer(), style.formulas);
   return made;
 }
 

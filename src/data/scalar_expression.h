@@ -97,8 +97,9 @@ std::string canonical_text(const std::vector<const ScalarExpression*>& expressio
 // name; `helper` may define a __device__ function of `float v` with this name and formula, and says whether it did.
 using HoistArgument = std::function<std::string(const std::string&)>;
 using HelperFunction = std::function<bool(std::string_view, const std::string&)>;
+// nested: one expression, sign for sign in the order of the PyTorch text; nothing is hoisted where `helper` helps.
 std::string cuda_text(const ScalarExpression& expression, const std::vector<std::string>& values,
-                      const HoistArgument& hoist, const HelperFunction& helper, bool integer);
+                      const HoistArgument& hoist, const HelperFunction& helper, bool integer, bool nested = false);
 
 // "0.5f" or "0.5"; whole numbers as "2.0f" or "2".
 std::string cuda_constant(double value, bool integer);

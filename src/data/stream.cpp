@@ -77,9 +77,9 @@ DrawnTask ExampleStream::task_at(std::uint64_t index) const {
 }
 
 std::string ExampleStream::kernel_for(const DrawnTask& drawn, Level level, std::uint64_t variant) const {
-  if (variant == house_style) {
+  if (variant == house_style || variant == formula_style) {
     Random steady = Random::steady();
-    return write_kernel(drawn.problem, level, steady);
+    return write_kernel(drawn.problem, level, steady, variant == formula_style);
   }
   Random random(options_.seed ^ 0x6b65726e656cu,
                 (drawn.index * level_count + static_cast<std::uint64_t>(level)) * 64 + variant);

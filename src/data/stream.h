@@ -33,6 +33,8 @@ struct Example {
 };
 
 inline constexpr std::uint64_t house_style = 0;
+// The house style, but expressions as the task writes them (Style::formulas): from nothing it is learned soonest.
+inline constexpr std::uint64_t formula_style = 64;
 
 class ExampleStream {
  public:

@@ -76,6 +76,48 @@ TEST(ExampleStream, NoLineIsLongAndEverySizeOfAKernelIsUsed) {
   }
 }
 
+// Every function of the PyTorch text stands in the kernel's expressions in the same order, under CUDA's name.
+TEST(ExampleStream, FormulasAreTranslatedWordForWord) {
+  StreamOptions options;
+  options.seed = 31;
+  options.families = {Family::elementwise, Family::broadcast};
+  const ExampleStream stream(options);
+  const std::vector<std::pair<std::string, std::string>> words{
+      {"torch.sin(", "sinf("},     {"torch.cos(", "cosf("},        {"torch.tanh(", "tanhf("},
+      {"torch.sqrt(", "sqrtf("},   {"F.silu(", "silu("},           {"torch.square(", "square("},
+      {"F.elu(", "elu("},          {"torch.sigmoid(", "sigmoid("}, {"F.softplus(", "softplus("},
+      {"torch.log1p(", "log1pf("}, {"torch.rsqrt(", "rsqrtf("}};
+  const auto order = [&](const std::string& text, bool cuda) {
+    std::vector<std::pair<std::size_t, std::size_t>> found;  // place, word
+    for (std::size_t word = 0; word < words.size(); ++word) {
+      const std::string& what = cuda ? words[word].second : words[word].first;
+      for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+        const char before = at > 0 ? text[at - 1] : ' ';
+        if (std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '_') found.emplace_back(at, word);
+      }
+    }
+    std::ranges::sort(found);
+    std::vector<std::size_t> result;
+    for (const auto& each : found) result.push_back(each.second);
+    return result;
+  };
+  std::size_t long_ones = 0;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const DrawnTask drawn = stream.task_at(i);
+    const std::string kernel = stream.kernel_for(drawn, Level::naive, formula_style);
+    EXPECT_EQ(kernel, stream.kernel_for(drawn, Level::naive, formula_style));
+    const std::size_t begin = kernel.find(" apply("), end = kernel.find("\n\n__global__", begin);
+    ASSERT_NE(begin, std::string::npos) << kernel;
+    ASSERT_NE(end, std::string::npos) << kernel;
+    const std::string expression = kernel.substr(begin, end - begin);
+    EXPECT_EQ(std::ranges::count(expression, ';'), 1) << kernel;  // one return, no locals
+    EXPECT_EQ(order(drawn.problem.torch_body, false), order(expression, true)) << drawn.problem.torch_body << "\n"
+                                                                               << kernel;
+    long_ones += order(expression, true).size() > 2 ? 1 : 0;
+  }
+  EXPECT_GT(long_ones, 30u);
+}
+
 // u and w count a thread's results; a row, a column or an operand of that name would hide them.
 TEST(ExampleStream, NoLocalHidesACounterOfABlockedProduct) {
   StreamOptions options;

@@ -90,6 +90,13 @@ Style draw_style(Random& random) {
   return style;
 }
 
+void use_formulas(Style& style) {
+  style.formulas = true;
+  style.function_form = true;
+  style.helper_functions = true;
+  style.comments = false;
+}
+
 std::string Names::pick(std::initializer_list<std::string_view> candidates) {
   KW_CHECK(candidates.size() > 0);
   const auto start = static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(candidates.size()) - 1));
@@ -168,6 +175,11 @@ std::string lay_out(const std::string& text, const Style& style) {
     const std::size_t indent = style.four_spaces ? 2 * begin : begin;
     out.append(indent, ' ');
     line.remove_prefix(begin);
+    if (style.formulas) {
+      out.append(line);
+      out += '\n';
+      continue;
+    }
     const bool head = line.rfind("__global__", 0) == 0 || line.rfind("extern", 0) == 0;
     if (head) {
       append_wrapped(out, line, style.align_parameters);

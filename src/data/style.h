@@ -30,10 +30,14 @@ struct Style {
   bool pre_increment = true;
   bool force_inline = false;
   bool align_parameters = false;  // long parameter lists under the first one
-  int index_form = 0;             // of blockIdx.x * blockDim.x + threadIdx.x
-  int ceil_div_form = 0;          // (a + b - 1) / b, a function, a macro
+  // Expressions as the task has them, each one nested expression in a function of its own, operands under the task's
+  // names; and lines as long as they come out. What has to be learned is then to translate word for word.
+  bool formulas = false;
+  int index_form = 0;     // of blockIdx.x * blockDim.x + threadIdx.x
+  int ceil_div_form = 0;  // (a + b - 1) / b, a function, a macro
 };
 Style draw_style(Random& random);
+void use_formulas(Style& style);
 
 // Gives each thing one name that nothing else of the file has.
 class Names {

@@ -70,8 +70,9 @@ std::vector<Level> levels_of(const Problem& problem) {
   return {naive};
 }
 
-std::string write_kernel(const Problem& problem, Level level, Random& random) {
+std::string write_kernel(const Problem& problem, Level level, Random& random, bool formulas) {
   Draft draft(problem, level, random);
+  if (formulas) use_formulas(draft.style);
   switch (problem.family) {
     case Family::elementwise:
       return write_elementwise(draft);

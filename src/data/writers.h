@@ -7,8 +7,8 @@
 
 namespace kw {
 
-// A whole CUDA file for the problem at this level, which levels_of must list.
-std::string write_kernel(const Problem& problem, Level level, Random& random);
+// A whole CUDA file for the problem at this level, which levels_of must list. formulas: as Style has it.
+std::string write_kernel(const Problem& problem, Level level, Random& random, bool formulas = false);
 
 std::string write_elementwise(Draft& draft);
 std::string write_broadcast(Draft& draft);

@@ -14,6 +14,8 @@ StreamOptions training_stream(const LessonPlan& plan) {
   return options;
 }
 
+constexpr std::uint64_t ramp_candidates = 8;
+
 bool chance(Random& random, double share) { return random.uniform() < share; }
 
 template <class Items>
@@ -36,6 +38,14 @@ std::string without_comments(const std::string& kernel) {
     bare_at = bare_end + 1;
   }
   return text;
+}
+
+// The beginning of an answer, up to the head of the kernel; all of it where no function stands before that.
+std::string_view until_kernel(std::string_view answer) {
+  constexpr std::string_view head = "__global__ void ";
+  const std::size_t at = answer.find(head);
+  if (at == std::string_view::npos || answer.substr(0, at).find("__device__") == std::string_view::npos) return answer;
+  return answer.substr(0, at + head.size());
 }
 
 }  // namespace
@@ -89,14 +99,31 @@ LessonKind LessonStream::kind_of(Random& random) const {
   return LessonKind::generate;
 }
 
+// On the ramp, the easiest of several tasks: of many at its beginning, of one at its end. What is easy is short.
+DrawnTask LessonStream::task_for(std::uint64_t index) const {
+  DrawnTask easiest = stream_.task_at(index);
+  if (index >= plan_.ramp) return easiest;
+  const std::uint64_t others = ramp_candidates * (plan_.ramp - index) / plan_.ramp;
+  std::size_t least = stream_.kernel_for(easiest, Level::naive, house_style).size();
+  for (std::uint64_t other = 1; other <= others; ++other) {
+    DrawnTask drawn = stream_.task_at(index + (other << 48));
+    const std::size_t length = stream_.kernel_for(drawn, Level::naive, house_style).size();
+    if (length >= least) continue;
+    least = length;
+    easiest = std::move(drawn);
+  }
+  return easiest;
+}
+
 Example LessonStream::generated(std::uint64_t index, Random& random, bool& named, std::uint64_t* written) const {
   Example example;
-  example.drawn = stream_.task_at(index);
+  example.drawn = task_for(index);
   const std::vector<Level> levels = levels_of(example.drawn.problem);
   named = chance(random, plan_.level_named);
   const bool plain = !named && chance(random, plan_.plain_unnamed);
   example.level = plain ? levels.front() : pick(random, levels);
-  const std::uint64_t variant = chance(random, plan_.house_style) ? house_style : 1;
+  std::uint64_t variant = chance(random, plan_.house_style) ? house_style : 1;
+  if (variant == house_style && plan_.formulas > 0 && chance(random, plan_.formulas)) variant = formula_style;
   if (written != nullptr) *written = variant;
   example.kernel = stream_.kernel_for(example.drawn, example.level, variant);
   return example;
@@ -151,6 +178,7 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
   PromptRequest request;
   request.role = role_of(lesson.kind);
   std::string said;
+  bool drill = false;
   Example example;
   Verdict right;
   std::optional<Improvement> improvement;
@@ -166,7 +194,9 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
     said = std::move(improvement->after);
   } else if (lesson.kind == LessonKind::generate) {
     bool named = false;
-    example = generated(index, random, named);
+    std::uint64_t variant = 0;
+    example = generated(index, random, named, &variant);
+    drill = variant == formula_style && plan_.drill > 0 && chance(random, plan_.drill);
     request.task = &example.drawn.task;
     if (named) request.level = name_of(example.level);
     said = std::move(example.kernel);
@@ -194,7 +224,12 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
   }
   KW_TRY(lesson.tokens, scribe.prompt_ids(request));
   lesson.answer = static_cast<std::int64_t>(lesson.tokens.size());
-  KW_TRY(const std::vector<TokenId> answer, scribe.answer_ids(request.role, said, request.kernel));
+  KW_TRY(std::vector<TokenId> answer, scribe.answer_ids(request.role, said, request.kernel));
+  if (drill) {
+    // As far as it is the beginning of the whole answer in tokens too.
+    KW_TRY(const auto begin, scribe.answer_ids(request.role, until_kernel(said), request.kernel));
+    answer.erase(std::ranges::mismatch(answer, begin).in1, answer.end());
+  }
   if (lesson.answer + static_cast<std::int64_t>(answer.size()) > plan_.longest) return std::optional<Lesson>();
   lesson.tokens.insert(lesson.tokens.end(), answer.begin(), answer.end());
   return std::optional<Lesson>(std::move(lesson));
@@ -208,14 +243,18 @@ std::optional<Example> LessonStream::example_at(std::uint64_t index, std::uint64
 }
 
 std::vector<std::string> vocabulary_texts(const LessonPlan& plan, std::size_t count) {
-  const ExampleStream stream(training_stream(plan));
+  LessonPlan answers = plan;
+  answers.ramp = 0;
+  const LessonStream lessons(nullptr, answers);
+  // Other lessons show kernels of every level, as various people write them.
+  const bool shows_kernels = plan.share[1] + plan.share[2] + plan.share[3] > 0;
   std::vector<std::string> texts;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const Example example = stream.example_at(i);
     Random random(plan.seed ^ 0x766f636162u, i);
-    const bool house = chance(random, plan.house_style);
+    bool named = false;
+    Example example = lessons.generated(i, random, named);
     texts.push_back(compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task));
-    texts.push_back(house ? stream.kernel_for(example.drawn, example.level, house_style) : example.kernel);
+    texts.push_back(shows_kernels ? lessons.stream().example_at(i).kernel : std::move(example.kernel));
   }
   return texts;
 }

@@ -46,14 +46,19 @@ struct LessonPlan {
   DataSplit split = DataSplit::train;              // of generate; another one than train is for measuring the loss
   double share[lesson_kind_count] = {1, 0, 0, 0};  // by LessonKind; need not add up to one
   double house_style = 0.8;    // share of answers in the house style, the rest as various people write
+  double formulas = 0;         // share of formula_style among generate's answers in the house style
   double level_named = 0.5;    // share of Generator's prompts that ask for a level
   double plain_unnamed = 0.5;  // share of naive kernels among answers to prompts that do not
   double rewrite = 0.5;        // share of repairs that write the kernel anew, not as it was before the mistake
   // Share of optimise lessons on tasks that are not in the store. What is known of such a kernel is that it is right;
   // which level is faster is what the judge found for the family.
   double unjudged = 0.5;
-  double tried = 0.4;            // share of Optimizer's prompts that name kernels tried before
-  std::int64_t longest = 2048;   // tokens; longer lessons are left out and counted
+  double tried = 0.4;           // share of Optimizer's prompts that name kernels tried before
+  std::int64_t longest = 2048;  // tokens; longer lessons are left out and counted
+  // Share of generate lessons in formula_style that end where the kernel itself begins: the expression is what takes
+  // long to learn, and so there are more of them among as many tokens.
+  double drill = 0;
+  std::uint64_t ramp = 0;        // number of lessons over which generate's tasks grow from short ones to all
   std::vector<Family> families;  // of generate; empty: all that training has
 };
 
@@ -71,8 +76,10 @@ class LessonStream : public LessonSource {
   const LessonPlan& plan() const { return plan_; }
 
  private:
+  friend std::vector<std::string> vocabulary_texts(const LessonPlan& plan, std::size_t count);
   LessonStream(std::shared_ptr<const JudgedBook> book, LessonPlan plan);
   LessonKind kind_of(Random& random) const;
+  DrawnTask task_for(std::uint64_t index) const;
   Example generated(std::uint64_t index, Random& random, bool& named, std::uint64_t* variant = nullptr) const;
   // A task, a right kernel for it and a faster one; nothing where the family has none.
   struct Improvement {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -11,12 +12,14 @@
 namespace kw {
 namespace {
 
-Dialect compact_dialect() {
-  const auto texts = vocabulary_texts({}, 400);
-  auto tokenizer = train_compact_tokenizer(std::vector<std::string_view>(texts.begin(), texts.end()), 1024);
+Dialect dialect_for(const LessonPlan& plan, std::size_t tasks, std::size_t vocabulary) {
+  const auto texts = vocabulary_texts(plan, tasks);
+  auto tokenizer = train_compact_tokenizer(std::vector<std::string_view>(texts.begin(), texts.end()), vocabulary);
   EXPECT_TRUE(tokenizer.ok());
   return *Dialect::make(std::move(*tokenizer));
 }
+
+Dialect compact_dialect() { return dialect_for({}, 400, 1024); }
 
 std::string answer_of(const Lesson& lesson, const Dialect& dialect) {
   return *dialect.tokenizer().decode(std::span(lesson.tokens).subspan(static_cast<std::size_t>(lesson.answer)),
@@ -73,6 +76,71 @@ TEST(Lesson, NothingHeldOutIsTaught) {
     ASSERT_EQ(split_of(example->drawn.problem), DataSplit::train) << example->drawn.structure;
     ASSERT_EQ(example->drawn.task.split, Split::train);
   }
+}
+
+TEST(Lesson, DrillsAreBeginningsOfWholeLessons) {
+  LessonPlan plan;
+  plan.house_style = plan.formulas = plan.plain_unnamed = 1;
+  plan.level_named = 0;
+  const Dialect dialect = dialect_for(plan, 400, 1024);
+  LessonPlan drilled_plan = plan;
+  drilled_plan.drill = 0.5;
+  const LessonStream whole = *LessonStream::make(dialect, nullptr, plan);
+  const LessonStream drilled = *LessonStream::make(dialect, nullptr, drilled_plan);
+  Scribe scribe(dialect);
+  int cut = 0;
+  for (std::uint64_t index = 0; index < 200; ++index) {
+    const auto all = *whole.at(index, scribe), part = *drilled.at(index, scribe);
+    ASSERT_TRUE(all && part);
+    ASSERT_EQ(all->answer, part->answer);
+    ASSERT_LE(part->tokens.size(), all->tokens.size());
+    EXPECT_TRUE(std::equal(part->tokens.begin(), part->tokens.end(), all->tokens.begin()));
+    if (part->tokens.size() == all->tokens.size()) continue;
+    ++cut;
+    const std::string text = answer_of(*part, dialect);
+    EXPECT_EQ(text.find("__global__"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("; }")) << text;
+  }
+  EXPECT_GT(cut, 60);
+  EXPECT_LT(cut, 120);
+}
+
+TEST(Lesson, RampBeginsWithShortTasksAndEndsWithAll) {
+  const Dialect dialect = compact_dialect();
+  LessonPlan plan;
+  plan.ramp = 2000;
+  const LessonStream ramped = *LessonStream::make(dialect, nullptr, plan);
+  const LessonStream plain = *LessonStream::make(dialect, nullptr, {});
+  const auto length = [](const LessonStream& lessons, std::uint64_t first) {
+    std::size_t all = 0;
+    for (std::uint64_t index = first; index < first + 200; ++index) {
+      const auto example = lessons.example_at(index);
+      EXPECT_EQ(split_of(example->drawn.problem), DataSplit::train);
+      // What the audit judges is what was taught.
+      EXPECT_EQ(lessons.stream().task_at(example->drawn.index).task.pytorch, example->drawn.task.pytorch);
+      all += example->drawn.task.pytorch.size();
+    }
+    return all;
+  };
+  EXPECT_LT(length(ramped, 0), length(plain, 0));
+  EXPECT_LT(length(ramped, 0), length(ramped, 1000));
+  for (std::uint64_t index = 2000; index < 2050; ++index)
+    EXPECT_EQ(ramped.example_at(index)->kernel, plain.example_at(index)->kernel);
+}
+
+// A function is one token in PyTorch's words and one in CUDA's, and a name is the same token everywhere.
+TEST(Lesson, VocabularyIsForTranslating) {
+  LessonPlan plan;
+  plan.house_style = plan.formulas = plan.plain_unnamed = 1;
+  plan.level_named = 0;
+  const Dialect dialect = dialect_for(plan, 1500, 2048);
+  Scribe scribe(dialect);
+  const Tokenizer& tokenizer = dialect.tokenizer();
+  for (const char* text : {"torch.tanh(", "tanhf(", "torch.clamp(", "torch.abs("})
+    EXPECT_TRUE(tokenizer.find(text).has_value()) << text;
+  const std::string text = "torch.tanh(x) + tanhf(x) * x[i]";
+  const auto ids = *scribe.answer_ids(AgentRole::generator, text, "");
+  EXPECT_EQ(std::ranges::count(ids, *tokenizer.find("x")), 3);
 }
 
 TEST(Lesson, RefusesPlansThatCannotBeFollowed) {

@@ -63,6 +63,9 @@ void set_lessons(SettingReader& settings, LessonPlan& plan) {
   plan.share[static_cast<int>(LessonKind::repair)] = settings.number("sft.repair");
   plan.share[static_cast<int>(LessonKind::report)] = settings.number("sft.report");
   plan.house_style = settings.number("sft.house_style");
+  plan.formulas = settings.number("sft.formulas");
+  plan.drill = settings.number("sft.drill");
+  plan.ramp = settings.whole("sft.ramp");
   plan.level_named = settings.number("sft.level_named");
   plan.plain_unnamed = settings.number("sft.plain");
   plan.rewrite = settings.number("sft.rewrite");

@@ -52,8 +52,10 @@ class Page {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n<h1>{}</h1>\n",
-        line(report_.title), html_style, line(report_.title));
+        "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n",
+        line(report_.title), html_style);
+    if (!report_.kind.empty()) out_ += fmt::format("<p class=\"kind\">{}</p>\n", line(report_.kind));
+    out_ += fmt::format("<h1>{}</h1>\n", line(report_.title));
     if (!report_.subtitle.empty()) out_ += fmt::format("<p class=\"soft\">{}</p>\n", line(report_.subtitle));
     if (!report_.lead.empty()) out_ += fmt::format("<p class=\"lead\">{}</p>\n", line(report_.lead));
     std::string links;
@@ -172,7 +174,7 @@ class Page {
 
   void distributions() {
     if (report_.distributions.empty()) return;
-    out_ += "<h2 id=\"speedups\">Speedups</h2>\n<section class=\"cards\">\n";
+    out_ += "<h2 id=\"speedups\">Speedups</h2>\n<section class=\"cards wide\">\n";
     for (const Distribution& distribution : report_.distributions) {
       const std::string drawing = distribution_svg(distribution);
       if (drawing.empty()) continue;
@@ -187,16 +189,20 @@ class Page {
   void conversations() {
     if (report_.conversations.empty()) return;
     out_ += "<h2 id=\"conversations\">Conversations</h2>\n";
+    if (!report_.conversations_note.empty())
+      out_ += fmt::format("<p class=\"soft small note\">{}</p>\n", line(report_.conversations_note));
     bool first = true;
     for (const ReportConversation& conversation : report_.conversations) {
-      const std::string end = conversation.turns.empty() ? "" : conversation.turns.back().status;
-      const std::string speed = conversation.turns.empty() ? "" : conversation.turns.back().speed;
+      std::string outcome = line(conversation.outcome);
+      if (outcome.empty() && !conversation.turns.empty()) {
+        const ReportTurn& last = conversation.turns.back();
+        outcome = line(last.status) + (last.speed.empty() ? "" : ", " + line(last.speed));
+      }
       out_ += fmt::format(
-          "<details{}><summary>{}{} <span class=\"soft\">{} turn{}, {}{}</span></summary><div class=\"inside\">",
+          "<details{}><summary>{}{} <span class=\"soft\">{} turn{}, {}</span></summary><div class=\"inside\">",
           first ? " open" : "",
           conversation.why.empty() ? "" : fmt::format("<span class=\"why\">{}</span>", line(conversation.why)),
-          line(conversation.title), conversation.turns.size(), conversation.turns.size() == 1 ? "" : "s", line(end),
-          speed.empty() ? "" : ", " + line(speed));
+          line(conversation.title), conversation.turns.size(), conversation.turns.size() == 1 ? "" : "s", outcome);
       first = false;
       if (!conversation.summary.empty()) out_ += fmt::format("<p>{}</p>", line(conversation.summary));
       if (!conversation.code.empty())
@@ -297,7 +303,7 @@ class Page {
 
   void splits() {
     if (report_.splits.empty()) return;
-    out_ += "<h2 id=\"time\">Time</h2>\n<section class=\"cards\">\n";
+    out_ += "<h2 id=\"time\">Time</h2>\n<section class=\"cards wide\">\n";
     for (const ReportSplit& split : report_.splits) {
       double all = 0;
       const auto size_of = [](const ReportSplit::Part& part) {

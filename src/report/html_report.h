@@ -68,9 +68,12 @@ struct ReportConversation {
   std::string code;     // its PyTorch text
   std::vector<ReportTurn> turns;
   std::string why = {};  // it is shown: "repaired"
+  // Beside the title; empty: how the last turn ended.
+  std::string outcome = {};
 };
 
 struct HtmlReport {
+  std::string kind = {};  // of report, above the title
   std::string title;
   std::string subtitle;
   std::string lead = {};  // the result, in a sentence
@@ -81,6 +84,7 @@ struct HtmlReport {
   std::vector<ReportTable> tables;
   std::vector<Distribution> distributions;
   std::vector<ReportConversation> conversations;
+  std::string conversations_note = {};
   std::vector<ReportSplit> splits = {};
   std::string configuration;  // YAML or JSON text
   ReportFacts machine;

@@ -18,12 +18,18 @@ std::string tags_of(const std::string& page) {
 
 kw::HtmlReport report_of(const std::string& text) {
   kw::HtmlReport report;
-  report.title = report.subtitle = text;
+  report.kind = report.title = report.subtitle = report.lead = report.curves_note = report.conversations_note = text;
+  report.missing = {text};
   report.figures = {{text, text, text}};
   report.curves = {{text, text, text, true, {{text, {{0, 0.1, kw::Interval{0, 0.2}}, {1, 0.5, {}}}}, {text, {}}}}};
+  report.curves[0].marks = {{0.5, "mark"}};
   report.tables = {{text, "", {text}, {{{text, "", 0.5, kw::Interval{0.4, 0.6}, kw::ReportCell::Tone::good}}}}};
+  report.tables.push_back(report.tables.front());
+  report.tables.back().folded = true;
+  report.splits = {{text, "n", {{text, 1, text}, {text, 3, text}}}};
   report.distributions = {{text, "", {{text, {1, 2}}}}};
   report.conversations = {{text, "s", "c", {{text, "s", "int x;\n", text, true, "s", text, text, {text}}}}};
+  report.conversations[0].why = report.conversations[0].outcome = text;
   report.configuration = "c";
   report.machine = {{text, text}};
   return report;

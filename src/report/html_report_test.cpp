@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "report/html_text.h"
 #include "report/line_diff.h"
@@ -49,6 +50,14 @@ HtmlReport full_report(const std::string& text) {
                            {{text, text, kernel, text, false, text, text, text, {text}},
                             {text, text, kernel + "// more\n", text, true, text, text, text, {}},
                             {text, text, "", text, false, text, "", "", std::vector<std::string>(20, text)}}}};
+  report.conversations[0].why = report.conversations[0].outcome = text;
+  report.kind = report.lead = report.curves_note = report.conversations_note = text;
+  report.missing = {text};
+  report.curves[0].marks = {{100, text}, {101, text}, {400, "the end"}, {1e9, "elsewhere"}, {NAN, "nowhere"}};
+  report.curves[0].series[1].noisy = true;
+  report.tables.push_back(table);
+  report.tables.back().folded = true;
+  report.splits = {{text, text, {{text, 1, text}, {text, NAN, text}, {text, -1, text}}}, {text, "", {}}};
   report.configuration = text;
   report.machine = {{text, text}};
   return report;
@@ -133,6 +142,43 @@ TEST(SvgChart, TicksAreRoundAndNumbersShort) {
   EXPECT_EQ(axis_number(12345), "12.3k");
   EXPECT_EQ(axis_number(3.2e7), "32M");
   EXPECT_EQ(axis_number(-0.00003), "-3e-05");
+}
+
+TEST(SvgChart, LogarithmicAxesHaveTheirTicks) {
+  EXPECT_EQ(decade_ticks(0.04, 3), (std::vector<double>{0.1, 1}));
+  EXPECT_EQ(decade_ticks(0.9, 6).size(), 3u);  // 1, 2, 5
+  EXPECT_TRUE(decade_ticks(0, 1).empty());
+  EXPECT_TRUE(decade_ticks(1, INFINITY).empty());
+  EXPECT_LE(decade_ticks(1e-300, 1e300).size(), 50u);
+  Curve curve;
+  curve.logarithmic = true;
+  curve.series = {{"a", {{0, 0, {}}, {1, -1, {}}}}};
+  EXPECT_EQ(curve_svg(curve), "") << "nothing has a logarithm";
+  curve.series[0].points = {{0, 1e-300, {}}, {1, 1e300, Interval{-1, 2}}, {2, 1, Interval{0.5, 2}}};
+  const std::string drawing = curve_svg(curve);
+  EXPECT_EQ(drawing.find("nan"), std::string::npos);
+  EXPECT_EQ(drawing.find("inf"), std::string::npos);
+}
+
+TEST(SvgChart, NoisyPointsAreFaintBehindASmoothLine) {
+  Curve curve;
+  curve.series = {{"a", {}, true}};
+  for (int i = 0; i < 20; ++i)
+    curve.series[0].points.push_back({i * 1.0, i + (i % 2 == 0 ? 1.0 : -1.0), Interval{i - 2.0, i + 2.0}});
+  const std::string drawing = curve_svg(curve);
+  EXPECT_NE(drawing.find("class=\"faint"), std::string::npos);
+  EXPECT_NE(drawing.find("class=\"band"), std::string::npos);
+  EXPECT_EQ(drawing.find("class=\"dot"), std::string::npos);
+  // A straight line with noise comes out about straight: the ends too.
+  const std::size_t line = drawing.find("class=\"line"), from = drawing.find("points=\"", line) + 8;
+  std::istringstream numbers(drawing.substr(from, drawing.find('"', from) - from));
+  std::vector<double> heights;
+  char comma = 0;
+  for (double x = 0, y = 0; numbers >> x >> comma >> y;) heights.push_back(y);
+  ASSERT_EQ(heights.size(), 20u);
+  for (std::size_t i = 1; i < heights.size(); ++i) EXPECT_LT(heights[i], heights[i - 1] + 1) << i;
+  for (CurvePoint& point : curve.series[0].points) point.y *= 1e300;
+  EXPECT_EQ(curve_svg(curve).find("nan"), std::string::npos);
 }
 
 TEST(SvgChart, DrawsWhateverNumbersCome) {

@@ -39,11 +39,14 @@ a:hover { text-decoration: underline; }
 .figures { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr)); margin-top: 1.5rem; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 0.75rem; padding: 1rem; min-width: 0; }
 figure { margin: 0; }
+.cards.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); }
+.kind { color: var(--soft); font-size: 0.8rem; font-weight: 600; letter-spacing: 0.06em; text-transform: uppercase; margin: 0.5rem 0 0; }
 .lead { font-size: clamp(1.1rem, 2.6vw, 1.35rem); line-height: 1.45; max-width: 52rem; margin: 1rem 0 0; overflow-wrap: anywhere; }
 .note { max-width: 60rem; margin: 0.5rem 0 0.75rem; }
 .missing { margin-top: 0.75rem; border-left: 4px solid var(--series-5); }
 .split { display: block; width: 100%; height: 1.1rem; border-radius: 0.3rem; margin: 0.25rem 0 0.75rem; }
 .parts div { display: flex; justify-content: space-between; gap: 1rem; padding: 0.1rem 0; font-variant-numeric: tabular-nums; }
+.parts div span:last-child { white-space: nowrap; }
 .parts div span:first-child::before { content: ""; display: inline-block; width: 0.7em; height: 0.7em; border-radius: 0.2em; background: var(--tone); margin-right: 0.5em; }
 .split .bar { fill: var(--tone); }
 .figure .value { font-size: 1.7rem; font-weight: 650; line-height: 1.15; letter-spacing: -0.02em; font-variant-numeric: tabular-nums; }
@@ -67,13 +70,13 @@ figure { margin: 0; }
 .legend { display: flex; flex-wrap: wrap; gap: 0.1rem 0.9rem; font-size: 0.85rem; margin-bottom: 0.35rem; }
 .legend span::before { content: ""; display: inline-block; width: 0.9em; height: 0.25em; border-radius: 1em; background: var(--tone); margin-right: 0.4em; vertical-align: middle; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
 th { text-align: right; font-weight: 600; color: var(--soft); font-size: 0.8rem; padding: 0.35rem 0.6rem; border-bottom: 1px solid var(--line); vertical-align: bottom; }
 td { text-align: right; padding: 0.4rem 0.6rem; border-bottom: 1px solid var(--line); white-space: nowrap; vertical-align: top; }
 tr:last-child td { border-bottom: 0; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
-td:first-child { font-weight: 550; }
-td .detail { display: block; color: var(--soft); font-size: 0.78rem; font-weight: 400; }
+td:first-child { font-weight: 550; position: sticky; left: 0; background: var(--card); }
+td .detail { display: block; white-space: pre; color: var(--soft); font-size: 0.78rem; font-weight: 400; }
 td.good, .status.good { color: var(--good); } td.bad, .status.bad { color: var(--bad); }
 .meter { display: block; width: 7rem; height: 7px; margin: 0.25rem 0 0 auto; }
 .meter .track { fill: var(--well); } .meter .fill { fill: var(--series-1); opacity: 0.45; } .meter .whisker { stroke: var(--ink); stroke-width: 1.5; }
@@ -97,8 +100,8 @@ pre { background: var(--well); border-radius: 0.5rem; padding: 0.75rem; overflow
 .code .added { background: var(--good-well); } .code .removed { background: var(--bad-well); } .code .gap { color: var(--soft); }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: 0.25rem 1rem; margin: 0; font-size: 0.9rem; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
-@media (max-width: 30rem) { main { padding: 1rem 0.75rem 3rem; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
-@media print { details:not([open]) > .inside { display: none; } .card, details { break-inside: avoid; } }
+@media (max-width: 30rem) { th, td { padding-left: 0.35rem; padding-right: 0.35rem; } td:first-child, td:first-child .detail { white-space: normal; max-width: 8rem; } td:first-child { min-width: 6.6rem; } td:first-child { padding-right: 0.5rem; } .meter { width: 5rem; } main { padding: 1rem 0.75rem 3rem; } dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
+@media print { body { background: none; font-size: 11pt; } nav { display: none; } .code, pre { max-height: none; } .code div { white-space: pre-wrap; min-width: 0; } tr, .turn header { break-inside: avoid; } h2, h3 { break-after: avoid; } details:not([open]) > .inside { display: none; } .figure, figure { break-inside: avoid; } }
 )css";
 
 }  // namespace kw

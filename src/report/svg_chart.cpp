@@ -63,10 +63,11 @@ std::string value_text(double value, bool share) {
 // What a noisy line is about: a straight line fitted to the neighbours of each point, near ones counting more
 // (Cleveland, 1979, without its robust rounds). Unlike a moving mean it does not flatten the ends, where one looks.
 // Intervals are those of single points, smoothed in the same way.
-std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
+std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points, bool logarithmic) {
   const std::size_t count = points.size();
-  const std::size_t reach = std::max<std::size_t>(3, count / 6);
+  const std::size_t reach = std::max<std::size_t>(4, count / 6);
   if (count < 4) return points;
+  const auto seen = [&](double y) { return logarithmic ? std::log(y) : y; };
   std::vector<CurvePoint> lines;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t first = i - std::min(i, reach), last = std::min(count - 1, i + reach);
@@ -75,7 +76,7 @@ std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
       double all = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0, least = INFINITY, most = -INFINITY;
       for (std::size_t n = first; n <= last; ++n) {
         if (!points[n].interval && points[i].interval) continue;
-        const double x = points[n].x - points[i].x, y = value_of(points[n]);
+        const double x = points[n].x - points[i].x, y = seen(value_of(points[n]));
         const double near = 1 - std::pow(std::min(1.0, std::abs(x) / width_x), 3), weight = near * near * near;
         all += weight;
         least = std::min(least, y), most = std::max(most, y);
@@ -84,7 +85,8 @@ std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
       const double spread = all * sum_xx - sum_x * sum_x;
       const double y =
           std::abs(spread) > 1e-12 * all * sum_xx ? (sum_y * sum_xx - sum_x * sum_xy) / spread : sum_y / all;
-      return std::isfinite(y) ? std::clamp(y, least, most) : value_of(points[i]);
+      if (!std::isfinite(y)) return value_of(points[i]);
+      return logarithmic ? std::exp(std::clamp(y, least, most)) : std::clamp(y, least, most);
     };
     CurvePoint line{points[i].x, fitted([](const CurvePoint& point) { return point.y; }), {}};
     if (points[i].interval)
@@ -97,12 +99,12 @@ std::vector<CurvePoint> smoothed(const std::vector<CurvePoint>& points) {
 
 class CurveDrawing {
  public:
-  explicit CurveDrawing(const Curve& curve) : curve_(curve) {
+  explicit CurveDrawing(const Curve& curve) : curve_(curve), top_(curve.marks.empty() ? top : top + 12) {
     for (std::size_t i = 0; i < std::min(curve.series.size(), most_series); ++i)
       series_.push_back(drawn_points(curve.series[i].points, curve.logarithmic));
     for (std::size_t i = 0; i < series_.size(); ++i) {
       const bool noisy = curve.series[i].noisy || series_[i].size() > most_dots;
-      lines_.push_back(noisy ? smoothed(series_[i]) : series_[i]);
+      lines_.push_back(noisy ? smoothed(series_[i], curve.logarithmic) : series_[i]);
     }
   }
 
@@ -146,7 +148,7 @@ class CurveDrawing {
       y_high += room;
     }
     x_ = {x_low, x_high, left, width - right};
-    y_ = {y_low, y_high, height - bottom, top, curve_.logarithmic && y_low > 0};
+    y_ = {y_low, y_high, height - bottom, top_, curve_.logarithmic && y_low > 0};
     return true;
   }
 
@@ -171,7 +173,7 @@ class CurveDrawing {
       const CurveMark& mark = curve_.marks[i];
       if (!(mark.x >= x_.low && mark.x <= x_.high)) continue;
       const double at = x_(mark.x);
-      out_ += fmt::format("<line class=\"mark\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top,
+      out_ += fmt::format("<line class=\"mark\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top_ - 4,
                           height - bottom);
       const std::string text = cut_text(mark.text, 16);
       const double label_width = 6.0 * static_cast<double>(text.size()) + 4;
@@ -180,11 +182,13 @@ class CurveDrawing {
       if (from < label_end) continue;
       label_end = from + label_width;
       out_ += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>",
-                          turned ? at - 3 : at + 3, top + 8, turned ? "end" : "start", html_escaped(text));
+                          turned ? at + 3 : at - 3, top_ - 8, turned ? "end" : "start", html_escaped(text));
     }
   }
 
   void band(std::size_t index) {
+    // Between two exams nothing was measured: their whiskers say enough.
+    if (!curve_.series[index].noisy && series_[index].size() < 4) return;
     std::string upper, lower;
     for (const CurvePoint& point : lines_[index]) {
       if (!point.interval) continue;
@@ -230,6 +234,7 @@ class CurveDrawing {
   }
 
   const Curve& curve_;
+  double top_;                                           // of the plot; what happened is named above it
   std::vector<std::vector<CurvePoint>> series_, lines_;  // what was measured, and the lines through it
   Scale x_, y_;
   std::string out_;
@@ -296,9 +301,9 @@ std::string distribution_svg(const Distribution& distribution) {
   if (drawn.empty()) return "";
   low = std::floor(low - 0.01);
   high = std::ceil(high + 0.01);
-  constexpr double row_height = 74, label_height = 18;
+  constexpr double row_height = 92, label_height = 34;
   const double tall = static_cast<double>(drawn.size()) * row_height + bottom;
-  const Scale x{low, high, 14, width - right};
+  const Scale x{low, high, 14, width - right - 8};
   std::string out = fmt::format("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", width,
                                 tall, html_escaped(distribution.title));
   const auto bins = static_cast<std::size_t>((high - low) * bins_a_doubling);
@@ -311,7 +316,7 @@ std::string distribution_svg(const Distribution& distribution) {
     std::vector<double> values = logs[row];
     out += fmt::format(
         "<text class=\"label\" x=\"14\" y=\"{:.1f}\">{} <tspan class=\"tick\">{} kernels, median {} x</tspan></text>",
-        base - row_height + 14, html_escaped(cut_text(drawn[row]->name, 40)), values.size(),
+        base - row_height + 24, html_escaped(cut_text(drawn[row]->name, 40)), values.size(),
         axis_number(std::round(100 * std::exp2(median(values))) / 100));
     for (std::size_t bin = 0; bin < bins; ++bin) {
       if (counts[bin] == 0) continue;
@@ -326,7 +331,7 @@ std::string distribution_svg(const Distribution& distribution) {
           axis_number(std::exp2(low + static_cast<double>(bin + 1) / bins_a_doubling)));
     }
     out += fmt::format("<line class=\"one\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", x(0), x(0),
-                       base - row_height + label_height + 4, base);
+                       base - row_height + label_height, base);
     out += fmt::format("<line class=\"grid\" x1=\"14\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", width - right, base,
                        base);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "report_run/training_results.h"
@@ -33,7 +34,7 @@ ReportCell share_cell(const RateEstimate& rate) {
 
 ReportCell speed_cell(const RateEstimate& speed) {
   if (speed.value <= 0) return plain("-");
-  return plain(fmt::format("{:.2f} x", speed.value),
+  return plain(fmt::format("{:.2f} \u00d7", speed.value),
                fmt::format("{:.2f} to {:.2f}", speed.interval.low, speed.interval.high));
 }
 
@@ -43,17 +44,23 @@ ReportCell reward_cell(const std::optional<RateEstimate>& reward) {
                fmt::format("{:.3f} to {:.3f}", reward->interval.low, reward->interval.high));
 }
 
+// "+1.5", "-0.3" with a real minus.
+std::string signed_text(double value, int digits) {
+  const std::string number = fmt::format("{:.{}f}", std::abs(value), digits);
+  const bool zero = number.find_first_not_of("0.") == std::string::npos;
+  return zero ? number : (value > 0 ? "+" : "\u2212") + number;
+}
+
 ReportCell change_cell(const PairedFigure* figure) {
   if (figure == nullptr) return plain("");
-  const Interval& range = figure->difference;
-  ReportCell cell =
-      figure->ratio ? plain(fmt::format("x {:.2f}", figure->b / figure->a),
-                            fmt::format("{:.2f} to {:.2f}, {}", range.low, range.high, p_text(figure->p_value)))
-      : figure->points
-          ? plain(fmt::format("{:+.3f}", figure->b - figure->a),
-                  fmt::format("{:+.3f} to {:+.3f}, {}", range.low, range.high, p_text(figure->p_value)))
-          : plain(fmt::format("{:+.1f}", 100 * (figure->b - figure->a)),
-                  fmt::format("{:+.1f} to {:+.1f}, {}", 100 * range.low, 100 * range.high, p_text(figure->p_value)));
+  const auto words = [&](double change) {
+    if (figure->ratio) return fmt::format("{:.2f}", change);
+    return figure->points ? signed_text(change, 3) : signed_text(100 * change, 1);
+  };
+  const double change = figure->ratio ? figure->b / figure->a : figure->b - figure->a;
+  ReportCell cell = plain((figure->ratio ? "\u00d7 " : "") + words(change),
+                          fmt::format("{} to {}\n{}", words(figure->difference.low), words(figure->difference.high),
+                                      p_text(figure->p_value)));
   if (figure->p_value < significant && figure->b != figure->a)
     cell.tone = figure->b > figure->a ? Tone::good : Tone::bad;
   return cell;
@@ -131,10 +138,10 @@ ReportTable result_table(const StageResults& results) {
     table.row("reward", "", "reward", [&](std::size_t i) { return reward_cell(rows[i].reward); });
   table.row("speedup over naive", "of right kernels", "speedup where both are right",
             [&](std::size_t i) { return speed_cell(rows[i].mean_speedup); });
-  table.row("speedup over naive", "best of a task; 1 where none is right", "best speedup, naive where none",
+  table.row("speedup over naive", "best of a task, or naive", "best speedup, naive where none",
             [&](std::size_t i) { return speed_cell(results.useful_speedups[i]); });
   table.row("median speedup", "of right kernels", "", [&](std::size_t i) {
-    return rows[i].median_speedup ? plain(fmt::format("{:.2f} x", *rows[i].median_speedup)) : plain("-");
+    return rows[i].median_speedup ? plain(fmt::format("{:.2f} \u00d7", *rows[i].median_speedup)) : plain("-");
   });
   for (std::size_t p = 0; p < fast_thresholds.size(); ++p) {
     const std::string name = fmt::format("fast_{}", fast_thresholds[p]);
@@ -142,7 +149,8 @@ ReportTable result_table(const StageResults& results) {
   }
   if (any([](const EvaluationRow& row) { return row.fast_pytorch.has_value(); })) {
     table.row("speedup over PyTorch", "eager; of right kernels", "", [&](std::size_t i) {
-      return rows[i].mean_speedup_pytorch ? plain(fmt::format("{:.2f} x", *rows[i].mean_speedup_pytorch)) : plain("-");
+      return rows[i].mean_speedup_pytorch ? plain(fmt::format("{:.2f} \u00d7", *rows[i].mean_speedup_pytorch))
+                                          : plain("-");
     });
     for (std::size_t p = 0; p < fast_thresholds.size(); ++p)
       table.row(fmt::format("fast_{}", fast_thresholds[p]), "against PyTorch eager", "",
@@ -208,7 +216,7 @@ std::optional<ReportTable> turns_table(const StageResults& results) {
     if (first == nullptr) return;
     const auto value = [&](double number) {
       if (first->points) return plain(fmt::format("{:.3f}", number));
-      return first->ratio ? plain(fmt::format("{:.2f} x", number)) : percent(number);
+      return first->ratio ? plain(fmt::format("{:.2f} \u00d7", number)) : percent(number);
     };
     std::vector<ReportCell> cells{plain(name, detail), value(first->a)};
     if (fair) cells.push_back(budget != nullptr ? value(budget->a) : plain(""));
@@ -227,9 +235,10 @@ std::optional<ReportTable> turns_table(const StageResults& results) {
 
 std::string moved_text(const PairedFigure* figure, const std::string& was) {
   if (figure == nullptr) return "";
+  if (figure->a == figure->b) return ", as before";
   if (figure->p_value >= significant)
-    return fmt::format("it was {}, which may be chance ({})", was, p_text(figure->p_value));
-  return fmt::format("{} from {} ({})", figure->b > figure->a ? "up" : "down", was, p_text(figure->p_value));
+    return fmt::format(" (before: {}; the difference may be chance, {})", was, p_text(figure->p_value));
+  return fmt::format(", {} from {} ({})", figure->b > figure->a ? "up" : "down", was, p_text(figure->p_value));
 }
 
 void add_headline(HtmlReport& report, const StageResults& results) {
@@ -237,25 +246,30 @@ void add_headline(HtmlReport& report, const StageResults& results) {
   const std::optional<PairedComparison>& change = results.to_last.front();
   const PairedFigure* correct = figure_of(change, results.kind == QuestionKind::repair ? "repaired" : "correct");
   const PairedFigure* speed = figure_of(change, "best speedup, naive where none");
-  const auto share = [](double value) { return fmt::format("{:.1f} %", 100 * value); };
-  const auto times = [](double value) { return fmt::format("{:.2f} x", value); };
-  std::string moved = moved_text(correct, share(first.correct.value));
-  report.lead = fmt::format("{}, {} of the attempts at held-out {} tasks end with a right kernel{}{}.",
-                            results.names.size() > 1 ? "At the end" : "In the exam", share(last.correct.value),
-                            results.group, moved.empty() ? "" : "; ", moved);
-  const RateEstimate& useful = results.useful_speedups.back();
-  if (useful.value > 0) {
-    moved = moved_text(speed, times(results.useful_speedups.front().value));
-    report.lead += fmt::format(" The best kernels run {} as fast as naive ones{}{}.", times(useful.value),
-                               moved.empty() ? "" : "; ", moved);
-  }
+  const auto share = [](double value) { return fmt::format("{:.1f}\u00a0%", 100 * value); };
+  const auto times = [](double value) { return fmt::format("{:.2f}", value); };
+  const RateEstimate &useful = results.useful_speedups.back(), &useful_before = results.useful_speedups.front();
+  const std::string attempts = fmt::format("{} of the attempts at held-out {} tasks end with a right kernel",
+                                           share(last.correct.value), results.group);
+  const std::string speeds = fmt::format("the best ones run {} times as fast as naive kernels", times(useful.value));
+  const auto by_chance = [](const PairedFigure* figure) { return figure != nullptr && figure->p_value >= significant; };
+  if (by_chance(correct) && by_chance(speed) && useful.value > 0)
+    report.lead = fmt::format(
+        "{}, and {}. Neither differs from before by more than chance allows ({}, {}; {} times, {}).", attempts, speeds,
+        share(first.correct.value), p_text(correct->p_value), times(useful_before.value), p_text(speed->p_value));
+  else
+    report.lead = fmt::format(
+        "{}{}{}.", attempts, moved_text(correct, share(first.correct.value)),
+        useful.value > 0 ? fmt::format("; {}{}", speeds, moved_text(speed, times(useful_before.value))) : "");
   const auto was = [&](const PairedFigure* figure, const std::string& before) {
-    return figure == nullptr ? std::string() : fmt::format("was {}; {}", before, p_text(figure->p_value));
+    if (figure == nullptr) return std::string();
+    return figure->a == figure->b ? std::string("as before")
+                                  : fmt::format("was {}, {}", before, p_text(figure->p_value));
   };
   report.figures.push_back({share(last.correct.value), "correct", was(correct, share(first.correct.value))});
   if (useful.value > 0)
-    report.figures.push_back(
-        {times(useful.value), "speed of the naive kernel", was(speed, times(results.useful_speedups.front().value))});
+    report.figures.push_back({fmt::format("{} \u00d7", times(useful.value)), "as fast as naive",
+                              was(speed, fmt::format("{} \u00d7", times(useful_before.value)))});
   if (last.reward && first.reward)
     report.figures.push_back({fmt::format("{:.3f}", last.reward->value), "reward",
                               was(figure_of(change, "reward"), fmt::format("{:.3f}", first.reward->value))});

@@ -101,7 +101,9 @@ class Curves {
   void add(std::string title, std::vector<CurveSeries> series, bool share = false, std::string note = "",
            bool logarithmic = false) {
     std::erase_if(series, [](const CurveSeries& one) { return one.points.empty(); });
-    if (series.empty()) return;
+    // A single point is no curve.
+    const bool any = std::any_of(series.begin(), series.end(), [](const auto& one) { return one.points.size() > 1; });
+    if (!any) return;
     Curve curve;
     curve.title = std::move(title);
     curve.note = std::move(note);
@@ -139,9 +141,9 @@ void add_reinforcement(std::vector<Curve>& all, const StageParts& stage) {
   curves.add("Reward", {curves.mean("training", "critic/score/mean", "critic/score/std"),
                         curves.exams("held-out", "exam/turns/reward", reward)});
   curves.add("Correct kernels",
-             {curves.share("training answers", "judge/pass_rate", &Curves::answers),
-              curves.share("training conversations", "conversation/pass_rate", &Curves::conversations),
-              curves.exams("held-out conversations", "exam/turns/correct", correct)},
+             {curves.share("answers", "judge/pass_rate", &Curves::answers),
+              curves.share("conversations", "conversation/pass_rate", &Curves::conversations),
+              curves.exams("held-out", "exam/turns/correct", correct)},
              true);
   curves.add("Kernels that compile",
              {curves.share("training", "judge/compile_rate", &Curves::answers),
@@ -150,7 +152,7 @@ void add_reinforcement(std::vector<Curve>& all, const StageParts& stage) {
   curves.add("Speedup over naive",
              {curves.line("training", "conversation/speedup_gmean"),
               curves.exams("held-out", "exam/turns/speedup_gmean", speedup)},
-             false, "Of the best right kernel of each conversation, geometric mean.");
+             false, "Of the best right kernel of each conversation, geometric mean; the axis is logarithmic.", true);
   curves.add("Reward by agent",
              {curves.line("Generator", "role/generator/reward"), curves.line("Optimizer", "role/optimizer/reward")});
   curves.add("Entropy of the policy", {curves.line("entropy", "actor/entropy")}, false, "Nats a token.");
@@ -161,6 +163,7 @@ void add_reinforcement(std::vector<Curve>& all, const StageParts& stage) {
   curves.add("KL divergence", std::move(kl), false, "Nats a token.");
   curves.add("Groups without contrast", {curves.line("share", "frac_reward_zero_std")}, true,
              "All answers of such a group have the same reward, so it teaches nothing.");
+  curves.add("Tokens an answer", {curves.line("tokens", "response_length/mean")});
   for (Curve& curve : curves.take()) all.push_back(std::move(curve));
 }
 
@@ -198,7 +201,9 @@ std::string curves_note(const RunParts& parts) {
   if (parts.reinforcement() == nullptr) return "Points are what was logged, lines are smoothed.";
   return "Faint points are single steps, lines are smoothed over their neighbours (local linear fits). Bands are 95 % "
          "intervals of one step, as if its answers were independent: Wilson's for shares, normal ones for means. "
-         "Held-out points are exams, with 95 % intervals by tasks. Dashed lines: the curriculum reached the tier.";
+         "Held-out points are exams, always of the same tasks, with 95 % intervals by tasks; what is trained on gets "
+         "harder "
+         "where the curriculum reaches a tier (dashed).";
 }
 
 }  // namespace kw

@@ -94,6 +94,22 @@ KernelTurn best_of(const Episode& episode) {
   return best;
 }
 
+// "wrong, then 2.10 x": what each turn came to.
+std::string course_of(const Episode& episode) {
+  std::string text;
+  for (const Turn& turn : episode.turns) {
+    const TurnSample& sample = chosen_sample(turn);
+    if (!text.empty()) text += " \u2192 ";
+    if (!sample.verdict)
+      text += sample.skipped ? std::string_view("skipped") : to_string(sample.outcome);
+    else if (const KernelRank rank = rank_of(*sample.verdict); rank.right && rank.speedup > 0)
+      text += fmt::format("{:.2f} \u00d7 naive", rank.speedup);
+    else
+      text += to_string(sample.verdict->status);
+  }
+  return text;
+}
+
 // What the agent was asked, in the words that it read.
 std::optional<Tokenizer> tokenizer_of(const StageParts& stage) {
   for (const fs::path& file : {stage.folder / "agents" / "tokenizer.json", stage.folder / "tokenizer.json"}) {
@@ -149,6 +165,7 @@ std::vector<ReportConversation> from_stores(const StageParts& stage, std::size_t
   for (const Pick& pick : chosen_conversations(episodes, most)) {
     gallery.push_back(report_conversation(episodes[pick.index]));
     gallery.back().why = pick.why;
+    gallery.back().outcome = course_of(episodes[pick.index]);
   }
   return gallery;
 }

@@ -68,7 +68,7 @@ std::string subtitle_of(const RunParts& parts) {
 }
 
 std::string part_text(double seconds, double all) {
-  return fmt::format("{}  {:.0f} %", duration_text(seconds), all > 0 ? 100 * seconds / all : 0);
+  return fmt::format("{} \u00b7 {:.0f} %", duration_text(seconds), all > 0 ? 100 * seconds / all : 0);
 }
 
 void add_stage_times(HtmlReport& report, const RunParts& parts) {
@@ -98,7 +98,7 @@ void add_step_times(HtmlReport& report, const StageParts& stage) {
   split.title = fmt::format("A step of reinforcement learning: {:.1f} s", all);
   const auto add = [&](const char* name, double seconds) {
     if (seconds > 0.001 * all)
-      split.parts.push_back({name, seconds, fmt::format("{:.2f} s  {:.0f} %", seconds, 100 * seconds / all)});
+      split.parts.push_back({name, seconds, fmt::format("{:.2f} s \u00b7 {:.0f} %", seconds, 100 * seconds / all)});
   };
   add("generating, judging meanwhile", rollout - alone);
   add("waiting for the judge", alone);
@@ -183,8 +183,8 @@ void add_supervised_results(HtmlReport& report, const StageParts& stage) {
   }
   const auto correct = last("exam/correct"), loss = last("exam/loss"), trained = last("sft/loss");
   if (correct)
-    report.lead =
-        fmt::format("After supervised training, {:.1f} % of the kernels for held-out tasks are right.", 100 * *correct);
+    report.lead = fmt::format("After supervised training, {:.1f}\u00a0% of the kernels for held-out tasks are right.",
+                              100 * *correct);
   else if (loss || trained)
     report.lead = fmt::format("Supervised training ended with a {} of {:.3f} nats a token; kernels were not examined.",
                               loss ? "held-out loss" : "loss", loss ? *loss : *trained);
@@ -218,6 +218,7 @@ std::string bounded_page(HtmlReport& report) {
 Result<std::string> training_report(const std::filesystem::path& run_folder) {
   KW_TRY(const RunParts parts, read_run_parts(run_folder));
   HtmlReport report;
+  report.kind = "Kernelwright training report";
   report.title = parts.name.empty() ? "Training run" : parts.name;
   report.subtitle = subtitle_of(parts);
   report.missing = parts.missing;
@@ -232,6 +233,9 @@ Result<std::string> training_report(const std::filesystem::path& run_folder) {
   if (report.lead.empty())
     report.lead = "Nothing of this run was evaluated, so nothing is known about what it was good for.";
   report.conversations = training_gallery(parts, most_conversations, report.missing);
+  report.conversations_note =
+      "Chosen by rule from the last conversations that were kept: the largest gains, repairs, typical and failed ones, "
+      "no task twice while there are others. Every kernel after the first is shown as what it changes.";
   add_stage_times(report, parts);
   if (const StageParts* stage = parts.reinforcement()) add_step_times(report, *stage);
   add_machine(report, parts.machine);

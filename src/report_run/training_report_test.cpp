@@ -146,9 +146,9 @@ TEST(TrainingReport, OfReinforcementLearningHasItsParts) {
   make_reinforcement(folder.path() / "night");
   const std::string page = page_of(folder.path() / "night");
   expect_has(page, {"<h1>night</h1>",
-                    "90.0 % of the attempts",
-                    "up from 50.0 %",
-                    "p = ",
+                    "90.0\u00a0% of the attempts",
+                    "up from 50.0\u00a0%",
+                    "p\u00a0=",
                     "Learning curves",
                     "Reward",
                     "Kernels that compile",
@@ -191,7 +191,7 @@ TEST(TrainingReport, OfAPipelineComparesItsStages) {
   write(run / "evaluation" / "rl.json", text_of(evaluation(19, 3)));
   const std::string page = page_of(run);
   expect_has(page, {"<h1>laptop</h1>", "after SFT", "after RL", "after SFT to after RL", "before to after RL",
-                    "Supervised training: loss", "The whole run", "rl (running)", "95.0 % of the attempts",
+                    "Supervised training: loss", "The whole run", "rl (running)", "95.0\u00a0% of the attempts",
                     "What is missing", "sft/config.json: is not there"});
 }
 
@@ -204,7 +204,8 @@ TEST(TrainingReport, OfSupervisedTrainingShowsItsExam) {
       R"({"role":"generator","family":"softmax","signature":"x:f32[n]>y:f32[n]","operation":"return x",)"
       R"("outcome":"kernel","status":"correct","summary":"right","text":"int k;","speedup_naive":2})";
   write(folder.path() / "exams" / "step-00000010.jsonl", line + "\nrubbish\n{}\n" + line + "\n");
-  expect_has(page_of(folder.path()), {"50.0 % of the kernels", "The last exam", "fastest", "int k;", "9.5 to 90.5"});
+  expect_has(page_of(folder.path()),
+             {"50.0\u00a0% of the kernels", "The last exam", "fastest", "int k;", "9.5 to 90.5"});
 }
 
 TEST(TrainingReport, SaysWhatIsDamagedAndShowsTheRest) {
@@ -217,7 +218,7 @@ TEST(TrainingReport, SaysWhatIsDamagedAndShowsTheRest) {
   write(run / "conversations" / "step-00000030.db", "no database, but long enough to look at " + std::string(400, 'x'));
   const std::string page = page_of(run);
   expect_has(page, {"What is missing", "machine.json: is damaged", "exams/step-00000005.json", "1 lines cannot be read",
-                    "conversations/step-00000030.db", "90.0 % of the attempts", "largest gain"});
+                    "conversations/step-00000030.db", "90.0\u00a0% of the attempts", "largest gain"});
   fs::remove_all(run / "exams");
   fs::remove_all(run / "conversations");
   fs::remove(run / "config.json");
@@ -298,8 +299,8 @@ TEST(TrainingResults, PairTasksAndBudgets) {
   EXPECT_NEAR(turns->from_same_budget->answers_b, 4, 1e-9) << "two conversations of two turns";
   EXPECT_NEAR(figure_of(turns->from_same_budget, "correct")->a, 0.7, 1e-9);
   EXPECT_NEAR(figure_of(turns->from_same_budget, "correct")->b, 0.9, 1e-9);
-  EXPECT_EQ(p_text(0.00001), "p < 0.0001");
-  EXPECT_EQ(p_text(0.0123), "p = 0.012");
+  EXPECT_EQ(p_text(0.00001), "p\u00a0<\u00a00.0001");
+  EXPECT_EQ(p_text(0.0123), "p\u00a0=\u00a00.012");
 }
 
 TEST(TrainingGallery, TakesEachKindAndNoTaskTwice) {

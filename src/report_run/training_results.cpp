@@ -109,7 +109,8 @@ const PairedFigure* figure_of(const std::optional<PairedComparison>& comparison,
 }
 
 std::string p_text(double p_value) {
-  return p_value < 0.0001 ? std::string("p < 0.0001") : fmt::format("p = {:.2g}", p_value);
+  // The spaces do not break: a p-value is one word.
+  return p_value < 0.0001 ? std::string("p\u00a0<\u00a00.0001") : fmt::format("p\u00a0=\u00a0{:.2g}", p_value);
 }
 
 }  // namespace kw

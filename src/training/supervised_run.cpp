@@ -161,6 +161,9 @@ Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
           {"weight_decay", arguments.weight_decay},
           {"rank", arguments.rank},
           {"house_style", plan.house_style},
+          {"formulas", plan.formulas},
+          {"drill", plan.drill},
+          {"ramp", plan.ramp},
           {"device", arguments.device}};
 }
 
@@ -247,7 +250,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
       if (lesson.kind != LessonKind::generate || !StreamAudit::chosen(plan.seed, lesson.index, arguments.audit)) return;
       std::uint64_t variant = 0;
       if (const auto example = lessons.example_at(lesson.index, &variant))
-        audit->used(lesson.index, example->level, variant);
+        audit->used(example->drawn.index, example->level, variant);
     };
   hooks.evaluate = [&](std::int64_t step) { return examiner->examine(step); };
   hooks.evaluated = [&](std::int64_t step, const Evaluation& evaluation) {
