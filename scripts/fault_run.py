@@ -98,10 +98,11 @@ def killed_workers(work, expected, secret):
     lost_in_exams = sum(path.read_text().count('"internal_error"') for path in (run.folder / "exams").glob("*"))
     check(lost * 2 <= len(verdicts), f"{len(run.metrics())} lines of metrics; {len(verdicts)} verdicts in conversations; the judge's own fault, and "
           f"left out: {lost} of them, {lost_in_exams} in exams")
-    lost += lost_in_exams
     if lost == 0:
-        different = differences(expected, run.record())
-        check(not different, f"every job whose worker was killed was done by another: it ends with {'the same bits' if not different else different}")
+        parts = ["agents", "conversations"] if lost_in_exams else list(expected)
+        found = run.record()
+        different = differences({part: expected[part] for part in parts}, found)
+        check(not different, f"{', '.join(parts)}: {'the same bits' if not different else different}")
 
 
 class SmallDisk:
