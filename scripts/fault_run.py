@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # beside the scripts
 from short_run import Run, differences, numbers
 
 failures = []

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # beside the scripts
 import short_run
 from short_run import Run, differences, numbers
 
