@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # beside the scripts
 from short_run import Run, differences, numbers
 
 failures = []
@@ -95,10 +96,14 @@ def killed_workers(work, expected, secret):
     check(code == 0 and killed >= 3, f"{killed} workers killed; exit code {code}{'' if code == 0 else ': ' + message_of(run)}")
     verdicts = [row[-1] for store in run.conversations().values() for row in store[:-1] if row[-1]]
     lost = verdicts.count("internal_error")
-    check(True, f"{len(run.metrics())} lines of metrics; {len(verdicts)} verdicts in conversations, {lost} of them the judge's own fault")
+    lost_in_exams = sum(path.read_text().count('"internal_error"') for path in (run.folder / "exams").glob("*"))
+    check(lost * 2 <= len(verdicts), f"{len(run.metrics())} lines of metrics; {len(verdicts)} verdicts in conversations; the judge's own fault, and "
+          f"left out: {lost} of them, {lost_in_exams} in exams")
     if lost == 0:
-        different = differences(expected, run.record())
-        check(not different, f"every job whose worker was killed was done by another: it ends with {'the same bits' if not different else different}")
+        parts = ["agents", "conversations"] if lost_in_exams else list(expected)
+        found = run.record()
+        different = differences({part: expected[part] for part in parts}, found)
+        check(not different, f"{', '.join(parts)}: {'the same bits' if not different else different}")
 
 
 class SmallDisk:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # beside the scripts
 import short_run
 from short_run import Run, differences, numbers
 
@@ -45,23 +46,29 @@ class Comparison:
     def stop_each(self, points, random, how=signal.SIGKILL):
         """One point in each part of the run, so that they cover all of it."""
         for number in range(points):
-            run = self.fresh(f"{self.kind}-{how.name}-{number}")
             seconds = self.seconds * (number + random.random()) / points
-            stopped = run.stop_after(seconds, how)
-            self.end(run, f"{number + 1:2}. {how.name if stopped else 'it had ended'} at {seconds:5.2f} s, {run.whereabouts()}")
+            while True:
+                run = self.fresh(f"{self.kind}-{how.name}-{number}")
+                if run.stop_after(seconds, how):
+                    break
+                run.remove()  # it was faster than the undisturbed one
+                seconds *= random.random()
+            self.end(run, f"{number + 1:2}. {how.name} at {seconds:5.2f} s, {run.whereabouts()}")
 
     def chain(self, kills, random):
-        """One run that is killed again and again; a life is long enough to start, and for a part of a step."""
-        run = self.fresh(f"{self.kind}-chain")
-        places, ended = [], False
-        while len(places) < kills and not ended:
-            ended = not run.stop_after(random.uniform(0.3, max(1.5, 2.5 * self.seconds / kills)))
-            if not ended:
+        """One run that is killed again and again. Some lives are too short to start, others long enough for a step."""
+        longest = 0.5 * self.seconds
+        places = []
+        while len(places) < kills:
+            run = self.fresh(f"{self.kind}-chain")
+            places = []
+            while len(places) < kills and run.stop_after(random.uniform(0.02 * self.seconds, longest)):
                 places.append(run.whereabouts())
+            if len(places) < kills:  # it was ready before the last kill
+                run.remove()
+                longest *= 0.8
         for number, place in enumerate(places):
             print(f"  life {number + 1:2} ended by kill -9, {place}")
-        if ended:
-            print("  it ended before the last kill")
         self.end(run, f"one run, killed {len(places)} times")
 
 

@@ -21,10 +21,10 @@ COMMANDS = {
     # Checkpoints, exams and kept conversations at every turn, so that kills meet all of them.
     "rl": ["--model", "tiny", "--steps", "4", "--tasks", "2", "--group", "2", "--turns", "2", "--answer-tokens", "200", "--pool", "60",
            "--exam", "4", "--evaluations", "2", "--checkpoint-every", "1", "--keep-conversations", "1", "--judge-on", "emulator",
-           "--device", "cpu", "--seed", "3"],
+           "--device", "cpu", "--threads", "1", "--seed", "3"],
     "sft": ["--model", "tiny-1m", "--vocabulary", "512", "--steps", "12", "--batch", "2048", "--exam", "4", "--optimizer-exam", "0",
             "--evaluations", "2", "--checkpoint-every", "3", "--log-every", "2", "--answer-tokens", "100", "--audit", "0.1",
-            "--device", "cpu", "--seed", "3"],
+            "--device", "cpu", "--threads", "1", "--seed", "3"],
 }
 
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <set>
 
-#include <fmt/format.h>
+#include "episode/judge_failures.h"
 
 namespace kw {
 namespace {
@@ -88,26 +88,13 @@ class Step {
     return check_judge();
   }
 
-  // A judge that fails now and then costs samples; one that fails all the time must not look like a bad policy.
   Result<void> check_judge() {
-    std::int64_t failed = 0, asked = 0;
-    std::string why;
-    for (const Episode& episode : made_.episodes)
-      for (const Turn& turn : episode.turns)
-        for (const TurnSample& sample : turn.samples) {
-          if (!sample.verdict) continue;
-          ++asked;
-          if (sample.verdict->status != VerdictStatus::internal_error) continue;
-          ++failed;
-          why = sample.verdict->summary;
-        }
-    if (made_.interrupted || failed * 2 <= asked) return {};
+    const auto checked = judge_failures(made_.episodes).check();
+    if (made_.interrupted || checked.ok()) return {};
     // Or else the failures would be read again after a restart.
     store_.reset();
     if (!source_.store.empty()) remove_store(source_.store);
-    return Error{fmt::format("the judge failed for {} of {} kernels: {}", failed, asked, why),
-                 "the same command goes on where it was",
-                 {}};
+    return checked;
   }
 
   // A conversation counts by what came out of it.

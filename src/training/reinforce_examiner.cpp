@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "episode/judge_failures.h"
 #include "evaluate/rates.h"
 #include "reward/reward.h"
 
@@ -67,6 +68,7 @@ Result<HeldOutScore> RlExaminer::examine(std::int64_t step) {
          hold_conversations(rollout, learner_.dialect(), judge_, questions_, adapter_of, options_.turns, options));
   HeldOutScore score;
   if (exam.interrupted) return score;
+  KW_TRY_VOID(judge_failures(exam.episodes).check());
   const ExamRates first = rates_of_exam(exam, options_.worth, 1),
                   all = rates_of_exam(exam, options_.worth, std::numeric_limits<int>::max());
   score.score = all.reward;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "episode/judge_failures.h"
 
 namespace kw {
 
@@ -66,6 +67,11 @@ Result<Evaluation> SupervisedExaminer::examine(std::int64_t step) {
   KW_TRY(const ExamResult result, sit_exam(
                                       rollout, learner_.dialect(), judge_->judge(), questions_,
                                       [this](AgentRole role) { return learner_.adapter_of(role); }, options));
+  if (result.interrupted) return evaluation;
+  JudgeFailures failures;
+  for (const ExamAnswer& answer : result.answers)
+    if (answer.verdict) failures.count(*answer.verdict);
+  KW_TRY_VOID(failures.check());
   KW_TRY_VOID(keep(result, step));
   evaluation.score = 0;
   int parts = 0;
