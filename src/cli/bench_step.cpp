@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iostream>
 #include <set>
+#include <thread>
 
 #include "base/interrupt.h"
 #include "base/progress.h"
@@ -13,6 +14,7 @@
 #include "judge/judge_session.h"
 #include "cli/model_load.h"
 #include "cli/model_source.h"
+#include "cli/process_time.h"
 #include "episode/agent_set.h"
 #include "reinforce/reinforce.h"
 #include "reinforce/starting_models.h"
@@ -149,6 +151,7 @@ Result<Json> bench_step(const StepArguments& arguments) {
   std::vector<Episode> episodes;
   std::uint64_t next_episode = 0;
   std::int64_t tokens = 0, trained = 0;
+  double cpu_s = 0;
   for (int step = -arguments.warm_up; step < arguments.steps; ++step) {
     Progress progress(step < 0 ? "turns, warming up" : "turns",
                       static_cast<std::size_t>(arguments.tasks * arguments.group * arguments.turns));
@@ -161,6 +164,7 @@ Result<Json> bench_step(const StepArguments& arguments) {
                       .store = {},
                       .pay = {},
                       .episode = {}};
+    const double cpu_before = process_tree_cpu_s();
     source.episode.on_turn = [&](const Episode&) { progress.advance(); };
     KW_TRY(StepConversations held, hold_step_conversations(source, options));
     if (held.interrupted || interrupted()) return stopped;
@@ -179,6 +183,7 @@ Result<Json> bench_step(const StepArguments& arguments) {
                          held.answers, options.update));
     const double update_s = seconds_since(start);
     if (step < 0) continue;
+    cpu_s += process_tree_cpu_s() - cpu_before;
     const RolloutWork rollout = rollout_work(policy.description(), held.answers, held.decoder_steps, bytes);
     add_step(work, held, rollout, update, update_s);
     tokens += held.sampled_tokens;
@@ -187,6 +192,7 @@ Result<Json> bench_step(const StepArguments& arguments) {
   }
   KW_TRY(work.judge_kernels_per_s, judge_alone(arguments, episodes));
   const StepBound bound = bound_of(work, roof);
+  const double cores = std::max(1u, std::thread::hardware_concurrency());
   Json parts = Json::array();
   for (const StepPart& part : bound.parts) parts.push_back(to_json(part, bound.step_s));
   return Json{{"model", arguments.model},
@@ -200,6 +206,8 @@ Result<Json> bench_step(const StepArguments& arguments) {
               {"sampled_tokens", tokens},
               {"trained_tokens", trained},
               {"kernels_judged", work.judged},
+              {"cores", cores},
+              {"cores_busy", cpu_s / (bound.step_s * cores)},
               {"machine", {{"flops", roof.flops}, {"bytes_per_s", roof.bytes_per_s}}},
               {"timing_s",
                {{"step", bound.step_s},
@@ -248,8 +256,10 @@ void print_table(const Json& json) {
   row("rollout and judge at once", "both");
   row("neither", "other");
   std::cout << table.text();
-  std::cout << fmt::format("bound by {}: {:.0f} % of the step\n", text(json["bound"]),
-                           100 * json["bound_share"].get<double>());
+  // Where others work too, a part is further from its limit than it would be alone.
+  std::cout << fmt::format("bound by {}: {:.0f} % of the step; it had {:.0f} % of {:.0f} cores\n", text(json["bound"]),
+                           100 * json["bound_share"].get<double>(), 100 * json["cores_busy"].get<double>(),
+                           json["cores"].get<double>());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "episode/agent_set.h"
 #include "pipeline/pipeline_plan.h"
+#include "report_run/training_report.h"
 #include "run/run_log.h"
 
 namespace kw {
@@ -69,7 +70,8 @@ class Pipeline {
     options.name = folder_.filename().string();
     options.kind = "pipeline";
     options.configuration = configuration_.to_json();
-    options.restart = before.has_value();  // what it logs is read from the evaluations each time
+    // What it logs is read from the evaluations each time. A new run may have the name of one that was put aside.
+    options.restart = true;
     KW_TRY(log_, RunLog::open(options));
     return {};
   }
@@ -95,6 +97,7 @@ class Pipeline {
           &Pipeline::train_on_conversations);
     if (plan_.rl) add("rl", "reinforcement learning", plan_.rl->rl.minutes, &Pipeline::reinforce_agents);
     if (plan_.evaluation) add("evaluation", "what was learned", 0, &Pipeline::evaluate);
+    if (plan_.report) add("report", "everything on one page", 0, &Pipeline::write_report);
   }
 
   // The stages of a configuration are always the same; a record of others is of another program.
@@ -225,6 +228,11 @@ class Pipeline {
     Json results = Json::array();
     for (const OutcomeRow& row : rows) results.push_back(to_json(row));
     return Json{{"outcome", results}};
+  }
+
+  Result<Json> write_report() {
+    KW_TRY_VOID(write_training_report(folder_, folder_ / "report.html"));
+    return Json{{"file", (folder_ / "report.html").string()}};
   }
 
   // From the files of those evaluations that are there.

@@ -85,6 +85,13 @@ TEST(Pipeline, AnotherConfigurationOnTheSameFolderNamesTheKeys) {
   EXPECT_TRUE(differing_keys(**stored, configured({})).empty()) << "the run is as it was";
 }
 
+TEST(Pipeline, ARunThatWasPutAsideLeavesItsName) {
+  const TemporaryFolder folder;
+  begin(folder.path() / "run", configured({}));
+  fs::rename(folder.path() / "run", folder.path() / "old");
+  begin(folder.path() / "run", configured({"rl.lr=0.5"}));
+}
+
 TEST(Pipeline, FoldersOfOtherThingsAreLeftAlone) {
   const TemporaryFolder folder;
   fs::create_directories(folder.path() / "photos");
@@ -160,6 +167,7 @@ TEST(PipelineSlow, InterruptedInEveryStageEndsWithTheSameAgents) {
   EXPECT_TRUE(expected.contains("rl/agents/model.safetensors"));
   EXPECT_TRUE(expected.contains("compatibility/agents/model.safetensors"));
   EXPECT_TRUE(expected.contains("evaluation/start.json"));
+  EXPECT_TRUE(fs::exists(folder.path() / "undisturbed" / "report.html"));
 
   for (const int delay_ms : {0, 700}) {
     const fs::path run = folder.path() / ("after" + std::to_string(delay_ms));
@@ -185,7 +193,7 @@ TEST(PipelineSlow, InterruptedInEveryStageEndsWithTheSameAgents) {
       over = !outcome->interrupted;
     }
     if (delay_ms == 0) {
-      EXPECT_EQ(disturbed.size(), 5u);
+      EXPECT_EQ(disturbed.size(), 6u);
     }
     EXPECT_TRUE(traces_of(run) == expected) << delay_ms;
   }
@@ -217,7 +225,7 @@ TEST(PipelineSlow, FromNothing) {
   ASSERT_TRUE(outcome.ok()) << to_string(outcome.error());
   std::vector<std::string> stages;
   for (const StageRecord& stage : outcome->record.stages) stages.push_back(stage.name);
-  EXPECT_EQ(stages, (std::vector<std::string>{"tokenizer", "sft", "rl", "evaluation"}));
+  EXPECT_EQ(stages, (std::vector<std::string>{"tokenizer", "sft", "rl", "evaluation", "report"}));
   EXPECT_TRUE(fs::exists(run / "rl" / "agents" / "agents.json"));
   EXPECT_FALSE(fs::exists(run / "evaluation" / "start.json")) << "there was nobody to evaluate";
 }

@@ -29,7 +29,6 @@ double best_seconds(const Work& work) {
 }  // namespace
 
 MachineRoof measure_gpu_roof() {
-  const at::NoGradGuard without_gradients;
   const auto place = at::TensorOptions(at::kCUDA).dtype(at::kBFloat16);
   MachineRoof roof;
   {
