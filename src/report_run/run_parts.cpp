@@ -168,6 +168,7 @@ class Reader {
   void read_pipeline() {
     parts_.configuration = read_json(root_ / "config.json", true);
     const Json pipeline = read_json(root_ / "pipeline.json", true);
+    parts_.machine = read_json(root_ / "machine.json", false);
     read_timed(pipeline);
     for (const char* name : stage_names) {
       if (!exists(root_ / name)) continue;
@@ -197,6 +198,9 @@ class Reader {
       if (one.contains("state") && one["state"].is_string()) stage.state = one["state"].get<std::string>();
       if (one.contains("seconds") && one["seconds"].is_number()) stage.seconds = one["seconds"].get<double>();
       if (!std::isfinite(stage.seconds) || stage.seconds < 0) stage.seconds = 0;
+      // While the report is made, its own stage has not ended.
+      if (!stage.state.empty() && stage.state != "done" && stage.name != "report")
+        parts_.missing.push_back(fmt::format("stage {}: {}", stage.name, stage.state));
       parts_.timed.push_back(std::move(stage));
     }
   }

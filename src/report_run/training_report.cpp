@@ -77,6 +77,7 @@ void add_stage_times(HtmlReport& report, const RunParts& parts) {
   if (all <= 0) return;
   ReportSplit split{"The whole run: " + duration_text(all), "", {}};
   for (const TimedStage& stage : parts.timed) {
+    if (stage.seconds <= 0) continue;
     const bool unusual = !stage.state.empty() && stage.state != "done" && stage.state != "finished";
     split.parts.push_back({unusual ? fmt::format("{} ({})", stage.name, stage.state) : stage.name, stage.seconds,
                            part_text(stage.seconds, all)});
@@ -186,7 +187,7 @@ void add_supervised_results(HtmlReport& report, const StageParts& stage) {
     report.lead = fmt::format("After supervised training, {:.1f}\u00a0% of the kernels for held-out tasks are right.",
                               100 * *correct);
   else if (loss || trained)
-    report.lead = fmt::format("Supervised training ended with a {} of {:.3f} nats a token; kernels were not examined.",
+    report.lead = fmt::format("Supervised training came to a {} of {:.3f} nats a token; kernels were not examined.",
                               loss ? "held-out loss" : "loss", loss ? *loss : *trained);
   if (loss) report.figures.push_back({fmt::format("{:.3f}", *loss), "held-out loss", "nats a token"});
   if (!table.rows.empty()) report.tables.push_back(std::move(table));
