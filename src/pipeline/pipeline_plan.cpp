@@ -138,6 +138,8 @@ SftArguments compatibility_arguments(SettingReader& settings, const SftArguments
   compatibility.training.peak_learning_rate = settings.number("compatibility.lr");
   compatibility.own = settings.number("compatibility.own_share");
   compatibility.seed = sft.seed + 1;  // other lessons than those of stage 1
+  compatibility.plan.ramp = 0;        // it has been climbed
+  compatibility.plan.drill = 0;
   return compatibility;
 }
 

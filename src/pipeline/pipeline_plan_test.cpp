@@ -42,6 +42,8 @@ TEST(PipelinePlan, StagesStartFromTheAgentsOfTheOneBefore) {
   EXPECT_EQ(plan.gather->model, "/runs/mine/sft/agents");
   EXPECT_EQ(plan.compatibility->model, "/runs/mine/sft/agents");
   EXPECT_EQ(plan.compatibility->conversations, plan.gather->store);
+  EXPECT_GT(plan.sft->plan.ramp, 0u);
+  EXPECT_EQ(plan.compatibility->plan.ramp, 0u) << "easy tasks first, but once";
   EXPECT_EQ(plan.rl->model, "/runs/mine/compatibility/agents");
   EXPECT_EQ(plan.supervised, "/runs/mine/compatibility/agents");
   EXPECT_EQ(plan.last, "/runs/mine/rl/agents");
