@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 kernelwright=build/kernelwright
 run_folder=${KERNELWRIGHT_QUICKSTART:-build/runs/quickstart}
-demonstration=${DEMONSTRATION:-softmax}
+demonstration=${DEMONSTRATION:-examples/gated_softmax.yaml}
 run() { echo; echo "\$ $*"; "$@"; }
 
 run $kernelwright doctor
@@ -24,11 +24,11 @@ run $kernelwright train "$run_folder" --preset quickstart ${ARGS:-}
 
 echo
 echo "What they can do now: a task that training never showed."
-run $kernelwright optimize "$demonstration" --model "$run_folder" --turns 3 --samples 4 --temperature 0.7 --html "$run_folder/$demonstration.html"
+run $kernelwright optimize "$demonstration" --model "$run_folder" --turns 3 --samples 4 --temperature 0.7 --html "$run_folder/demonstration.html"
 
 echo
 echo "The report of the run:       $run_folder/report.html"
-echo "The conversation as a page:  $run_folder/$demonstration.html"
+echo "The conversation as a page:  $run_folder/demonstration.html"
 if [ -t 1 ] && [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then
   xdg-open "$run_folder/report.html" >/dev/null 2>&1 &
 fi
