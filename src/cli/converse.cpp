@@ -141,7 +141,9 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
 
 void add_options(CLI::App& command, ConverseArguments& arguments) {
   command.add_option("TASK", arguments.task, "a name of the suite, a folder or a YAML file")->required();
-  command.add_option("--model", arguments.model, "tiny, smollm2, a run's name or folder, a folder with agents.json, or a model")
+  command
+      .add_option("--model", arguments.model,
+                  "tiny, smollm2, a run's name or folder, a folder with agents.json, or a model")
       ->capture_default_str();
   add_device_option(command, arguments.device);
   command.add_option("--samples", arguments.samples, "answers to each question; the best one goes on")

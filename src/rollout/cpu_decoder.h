@@ -24,8 +24,8 @@ class CpuDecoder : public Decoder {
   // Each replaces weights and raises weights_version() by one. Between steps only.
   virtual Result<void> update(const Parameters& parameters) = 0;
   virtual Result<void> update_adapter(std::int64_t index, const Adapter& adapter) = 0;  // index adapters(): a new one
-  // The number that the weights have elsewhere (the trainer's), where several updates may be one. Above that of the last
-  // step: no two states of the weights that were used have the same.
+  // The number that the weights have elsewhere (the trainer's), where several updates may be one. Above that of the
+  // last step: no two states of the weights that were used have the same.
   virtual Result<void> set_weights_version(std::int64_t version) = 0;
 
   virtual const ModelDescription& description() const = 0;
