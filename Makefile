@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup build test test-fast test-gpu test-kills test-faults quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup build program test test-fast test-gpu test-kills test-faults quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -43,7 +43,13 @@ test-faults: build
 	@scripts/fault_run.py
 	@build/src/reinforce/reinforce_test --gtest_filter='FaultRun*'
 
-quickstart: build
+# The program alone, and what it loads: tests take as long again to build.
+PROGRAM := kernelwright kernelwright_torch $(if $(wildcard /dev/nvidiactl),kernelwright_model_gpu)
+program: setup
+	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
+	@cmake --build build -j $(JOBS) --target $(PROGRAM)
+
+quickstart: program
 	@scripts/quickstart.sh
 
 format: setup
