@@ -302,7 +302,7 @@ void add_runs_command(CLI::App& app, Context& context) {
     return command;
   };
   auto* list = add("list", "All runs, the newest last", list_runs);
-  list->add_option("--kind", arguments->kind, "only of this kind: sft, rl, evaluate");
+  list->add_option("--kind", arguments->kind, "only of this kind: sft, rl, pipeline, evaluate");
   list->add_option("--metric", arguments->metrics, "which metric to show")->expected(1);
   auto* show = add("show", "One run: outcome, metrics, curves", show_run);
   show->add_option("RUN", arguments->runs, "name, or how it begins")->required()->expected(1);
