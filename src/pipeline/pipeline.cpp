@@ -303,6 +303,10 @@ Result<std::optional<Configuration>> run_configuration(const fs::path& folder) {
     return error;
   }
   KW_TRY_VOID(configuration.complete());
+  // The values are all there; the preset is only remembered by name.
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_object() && json.contains("preset") && json["preset"].is_string())
+    configuration.set_preset(json["preset"].get<std::string>());
   return std::optional(std::move(configuration));
 }
 

@@ -85,6 +85,18 @@ TEST(Pipeline, AnotherConfigurationOnTheSameFolderNamesTheKeys) {
   EXPECT_TRUE(differing_keys(**stored, configured({})).empty()) << "the run is as it was";
 }
 
+TEST(Pipeline, ResumedFromItsFolderARunKeepsThePresetsName) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  begin(run, configured({}));
+  const std::string before = text_of(run / "config.json");
+  const auto stored = run_configuration(run);
+  ASSERT_TRUE(stored.ok() && *stored);
+  EXPECT_EQ((*stored)->preset(), "quickstart");
+  begin(run, **stored);
+  EXPECT_EQ(text_of(run / "config.json"), before);
+}
+
 TEST(Pipeline, ARunThatWasPutAsideLeavesItsName) {
   const TemporaryFolder folder;
   begin(folder.path() / "run", configured({}));
