@@ -47,7 +47,8 @@ std::vector<ReportCell> cells_of(const EvaluationRow& row, QuestionKind kind, bo
                                           fmt::format("{:.2f} to {:.2f}", speed.interval.low, speed.interval.high))
                                   : plain(""));
   if (pytorch) {
-    cells.push_back(row.mean_speedup_pytorch ? plain(fmt::format("{:.2f} x", *row.mean_speedup_pytorch)) : plain(""));
+    cells.push_back(row.mean_speedup_pytorch ? plain(fmt::format("{:.2f} x", row.mean_speedup_pytorch->value))
+                                             : plain(""));
     cells.push_back(row.fast_pytorch ? percent(row.fast_pytorch->front()) : plain(""));
   }
   return cells;

@@ -64,17 +64,18 @@ EvaluationRow row_of(std::string label, const std::vector<const Attempt*>& attem
   if (attempts.empty()) return row;
   row.mean_tokens = tokens / static_cast<double>(attempts.size());
 
-  std::vector<TaskValues> compiled, correct, faster, task_speedups, rewards;
+  std::vector<TaskValues> compiled, correct, faster, task_speedups, over_pytorch, rewards;
   bool rewarded = false;
   std::size_t k = attempts.size();
   for (const auto& [name, answers] : tasks) {
     k = std::min(k, answers.size());
-    for (auto* list : {&compiled, &correct, &faster, &task_speedups, &rewards}) list->emplace_back();
+    for (auto* list : {&compiled, &correct, &faster, &task_speedups, &over_pytorch, &rewards}) list->emplace_back();
     for (const EvaluatedAnswer* answer : answers) {
       compiled.back().push_back(answer->compiled ? 1 : 0);
       correct.back().push_back(answer->correct ? 1 : 0);
       faster.back().push_back(answer->faster ? 1 : 0);
       if (answer->speedup) task_speedups.back().push_back(*answer->speedup);
+      if (answer->speedup_pytorch) over_pytorch.back().push_back(*answer->speedup_pytorch);
       if (answer->reward) rewards.back().push_back(*answer->reward), rewarded = true;
     }
   }
@@ -92,12 +93,16 @@ EvaluationRow row_of(std::string label, const std::vector<const Attempt*>& attem
     row.fast[i] = fast_share(claimed, row.attempts, fast_thresholds[i]);
   if (!speedups.empty()) row.median_speedup = median(speedups);
   if (!pytorch.empty()) {
-    row.mean_speedup_pytorch = geometric_mean(pytorch);
+    row.mean_speedup_pytorch = estimated_geometric_mean(over_pytorch);
     row.fast_pytorch.emplace();
     for (std::size_t i = 0; i < fast_thresholds.size(); ++i)
       (*row.fast_pytorch)[i] = fast_share(pytorch, row.attempts, fast_thresholds[i]);
   }
   return row;
+}
+
+std::string speedup_text(const RateEstimate& speedup) {
+  return fmt::format("{:.2f} x [{:.2f}, {:.2f}]", speedup.value, speedup.interval.low, speedup.interval.high);
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
@@ -122,12 +127,9 @@ std::string table_of(const std::vector<EvaluationRow>& rows, QuestionKind kind, 
     if (kind == QuestionKind::improve) cells.push_back(rate_text(row.faster));
     for (const double share : row.fast) cells.push_back(percent(share));
     cells.push_back(row.median_speedup ? fmt::format("{:.2f} x", *row.median_speedup) : "");
-    cells.push_back(row.mean_speedup.value > 0
-                        ? fmt::format("{:.2f} x [{:.2f}, {:.2f}]", row.mean_speedup.value,
-                                      row.mean_speedup.interval.low, row.mean_speedup.interval.high)
-                        : "");
+    cells.push_back(row.mean_speedup.value > 0 ? speedup_text(row.mean_speedup) : "");
     if (pytorch) {
-      cells.push_back(row.mean_speedup_pytorch ? fmt::format("{:.2f} x", *row.mean_speedup_pytorch) : "");
+      cells.push_back(row.mean_speedup_pytorch ? speedup_text(*row.mean_speedup_pytorch) : "");
       cells.push_back(row.fast_pytorch ? percent(row.fast_pytorch->front()) : "");
     }
     table.add(std::move(cells));
@@ -252,7 +254,7 @@ Json to_json(const EvaluationRow& row) {
             {"fast_pytorch", row.fast_pytorch ? shares(*row.fast_pytorch) : Json(nullptr)},
             {"median_speedup", row.median_speedup ? Json(*row.median_speedup) : Json(nullptr)},
             {"mean_speedup", row.mean_speedup.value > 0 ? rate(row.mean_speedup) : Json(nullptr)},
-            {"mean_speedup_pytorch", row.mean_speedup_pytorch ? Json(*row.mean_speedup_pytorch) : Json(nullptr)},
+            {"mean_speedup_pytorch", row.mean_speedup_pytorch ? Json(row.mean_speedup_pytorch->value) : Json(nullptr)},
             {"faster", rate(row.faster)},
             {"reward", row.reward ? rate(*row.reward) : Json(nullptr)},
             {"mean_tokens", row.mean_tokens}};

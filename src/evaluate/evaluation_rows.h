@@ -33,11 +33,11 @@ struct EvaluationRow {
   double pass_at_k = 0;
   std::array<double, 4> fast{};  // share that is right and at least that much faster than naive
   std::optional<std::array<double, 4>> fast_pytorch;
-  std::optional<double> median_speedup;  // over naive, of the right ones with a time
-  RateEstimate mean_speedup;             // geometric; 0: no times
-  std::optional<double> mean_speedup_pytorch;
-  RateEstimate faster;                 // improve: than the kernel that was shown
-  std::optional<RateEstimate> reward;  // mean, where it was recorded
+  std::optional<double> median_speedup;              // over naive, of the right ones with a time
+  RateEstimate mean_speedup;                         // geometric; 0: no times
+  std::optional<RateEstimate> mean_speedup_pytorch;  // likewise, over PyTorch eager
+  RateEstimate faster;                               // improve: than the kernel that was shown
+  std::optional<RateEstimate> reward;                // mean, where it was recorded
   double mean_tokens = 0;
 };
 

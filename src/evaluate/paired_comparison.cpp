@@ -24,6 +24,9 @@ struct TaskSide {
   std::array<std::int64_t, fast_thresholds.size()> fast{};
   double log_speedups = 0;
   std::int64_t timed = 0;
+  std::array<std::int64_t, fast_thresholds.size()> fast_pytorch{};
+  double log_over_pytorch = 0;
+  std::int64_t beside_pytorch = 0;  // timed, and PyTorch too
   double reward = 0;
   std::int64_t rewarded = 0;
   std::optional<double> best_speedup;
@@ -45,6 +48,12 @@ Sides sides_of(const ModelEvaluation& evaluation) {
     side.correct += best.correct;
     side.faster += best.faster;
     if (best.reward) side.reward += *best.reward, ++side.rewarded;
+    if (best.speedup_pytorch) {
+      for (std::size_t i = 0; i < fast_thresholds.size(); ++i)
+        side.fast_pytorch[i] += *best.speedup_pytorch > fast_thresholds[i];
+      side.log_over_pytorch += std::log(*best.speedup_pytorch);
+      ++side.beside_pytorch;
+    }
     if (!best.speedup) continue;
     for (std::size_t i = 0; i < fast_thresholds.size(); ++i)
       side.fast[i] += best.speedup_low.value_or(*best.speedup) > fast_thresholds[i];
@@ -120,8 +129,8 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
   made.kind = kind;
   made.group = group;
   made.tasks = static_cast<std::int64_t>(pairs.size());
-  Values compiled, correct, solved, faster, both_right, useful, reward;
-  std::array<Values, fast_thresholds.size()> fast;
+  Values compiled, correct, solved, faster, both_right, over_pytorch, useful, reward;
+  std::array<Values, fast_thresholds.size()> fast, fast_pytorch;
   for (const Pair& pair : pairs) {
     const auto& [task, a, b] = pair;
     made.answers_a += static_cast<double>(a.answers) / static_cast<double>(pairs.size());
@@ -134,11 +143,17 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
     add(correct, a.share(a.correct), b.share(b.correct));
     add(solved, a.correct > 0 ? 1 : 0, b.correct > 0 ? 1 : 0);
     add(faster, a.share(a.faster), b.share(b.faster));
-    for (std::size_t i = 0; i < fast.size(); ++i) add(fast[i], a.share(a.fast[i]), b.share(b.fast[i]));
+    for (std::size_t i = 0; i < fast.size(); ++i) {
+      add(fast[i], a.share(a.fast[i]), b.share(b.fast[i]));
+      add(fast_pytorch[i], a.share(a.fast_pytorch[i]), b.share(b.fast_pytorch[i]));
+    }
     if (a.rewarded > 0 && b.rewarded > 0)
       add(reward, a.reward / static_cast<double>(a.rewarded), b.reward / static_cast<double>(b.rewarded));
     if (a.timed > 0 && b.timed > 0)
       add(both_right, a.log_speedups / static_cast<double>(a.timed), b.log_speedups / static_cast<double>(b.timed));
+    if (a.beside_pytorch > 0 && b.beside_pytorch > 0)
+      add(over_pytorch, a.log_over_pytorch / static_cast<double>(a.beside_pytorch),
+          b.log_over_pytorch / static_cast<double>(b.beside_pytorch));
     // Who gets no right kernel, or a slower one, keeps the naive one.
     add(useful, std::log(std::max(1.0, a.best_speedup.value_or(1))),
         std::log(std::max(1.0, b.best_speedup.value_or(1))));
@@ -155,6 +170,11 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
   made.figures.push_back(speedup_figure("best speedup, naive where none", useful));
   for (std::size_t i = 0; i < fast.size(); ++i)
     made.figures.push_back(share_figure(fmt::format("fast_{}", fast_thresholds[i]), fast[i]));
+  if (!over_pytorch.a.empty()) {
+    made.figures.push_back(speedup_figure("over PyTorch, both right", over_pytorch));
+    for (std::size_t i = 0; i < fast_pytorch.size(); ++i)
+      made.figures.push_back(share_figure(fmt::format("fast_{}, PyTorch", fast_thresholds[i]), fast_pytorch[i]));
+  }
   if (!reward.a.empty()) {
     made.figures.push_back(share_figure("reward", reward));
     made.figures.back().points = true;

@@ -52,6 +52,7 @@ void add_p_values(OutcomeRow& row, const ModelEvaluation& before, const ModelEva
     if (figure.name == "correct") row.correct.p_value = figure.p_value;
     if (figure.name == "reward") row.reward.p_value = figure.p_value;
     if (figure.name == "speedup where both are right") row.speedup.p_value = figure.p_value;
+    if (figure.name == "over PyTorch, both right" && row.over_pytorch) row.over_pytorch->p_value = figure.p_value;
   }
 }
 
@@ -66,6 +67,7 @@ OutcomeRow row_of(const std::string& stage, int turns, const ModelEvaluation& ev
   row.compiled.estimate = whole.compiled;
   row.correct.estimate = whole.correct;
   row.speedup.estimate = whole.mean_speedup;
+  if (whole.mean_speedup_pytorch) row.over_pytorch = OutcomeFigure{*whole.mean_speedup_pytorch, {}};
   row.reward.estimate = estimated_mean(rewards_of(evaluation));
   return row;
 }
@@ -100,9 +102,13 @@ std::vector<OutcomeRow> outcome_rows(const std::vector<StageEvaluation>& stages)
 }
 
 std::string outcome_text(const std::vector<OutcomeRow>& rows) {
-  Table table({"held-out tasks", "", "tasks", "compiled", "correct", "p", "reward", "p", "speedup over naive", "p"},
-              {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
-               Align::right, Align::right, Align::right});
+  std::vector<std::string> headings{"held-out tasks",     "", "tasks", "compiled", "correct", "p", "reward", "p",
+                                    "speedup over naive", "p"};
+  const bool pytorch = std::ranges::any_of(rows, [](const OutcomeRow& row) { return row.over_pytorch.has_value(); });
+  if (pytorch) headings.insert(headings.end(), {"over PyTorch eager", "p"});
+  std::vector<Align> alignment(headings.size(), Align::right);
+  alignment[0] = alignment[1] = Align::left;
+  Table table(headings, alignment);
   int turns = 0;
   for (const OutcomeRow& row : rows) {
     const std::string form = row.turns == turns ? ""
@@ -113,9 +119,21 @@ std::string outcome_text(const std::vector<OutcomeRow>& rows) {
       return fmt::format("{:.3f}{} [{:.3f}, {:.3f}]", estimate.value, unit, estimate.interval.low,
                          estimate.interval.high);
     };
-    table.add({form, stage_text(row.stage), std::to_string(row.tasks), rate_text(row.compiled.estimate),
-               rate_text(row.correct.estimate), p_text(row.correct), plain(row.reward.estimate, ""), p_text(row.reward),
-               row.speedup.estimate.value > 0 ? plain(row.speedup.estimate, " x") : "", p_text(row.speedup)});
+    std::vector<std::string> cells{form,
+                                   stage_text(row.stage),
+                                   std::to_string(row.tasks),
+                                   rate_text(row.compiled.estimate),
+                                   rate_text(row.correct.estimate),
+                                   p_text(row.correct),
+                                   plain(row.reward.estimate, ""),
+                                   p_text(row.reward),
+                                   row.speedup.estimate.value > 0 ? plain(row.speedup.estimate, " x") : "",
+                                   p_text(row.speedup)};
+    if (pytorch) {
+      cells.push_back(row.over_pytorch ? plain(row.over_pytorch->estimate, " x") : "");
+      cells.push_back(row.over_pytorch ? p_text(*row.over_pytorch) : "");
+    }
+    table.add(std::move(cells));
   }
   return table.text() + "intervals are 95 %; p: the same tasks, against the line before\n";
 }
@@ -133,7 +151,8 @@ Json to_json(const OutcomeRow& row) {
           {"compiled", figure(row.compiled)},
           {"correct", figure(row.correct)},
           {"reward", figure(row.reward)},
-          {"speedup", figure(row.speedup)}};
+          {"speedup", figure(row.speedup)},
+          {"speedup_pytorch", row.over_pytorch ? figure(*row.over_pytorch) : Json()}};
 }
 
 }  // namespace kw

@@ -24,6 +24,7 @@ struct OutcomeRow {
   int turns = 1;      // 1: the single answer
   std::int64_t tasks = 0;
   OutcomeFigure compiled, correct, reward, speedup;  // over naive, geometric mean of right kernels
+  std::optional<OutcomeFigure> over_pytorch;         // likewise; only where PyTorch was timed
 };
 
 struct StageEvaluation {

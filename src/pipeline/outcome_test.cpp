@@ -48,6 +48,24 @@ TEST(Outcome, SingleAnswersAndConversationsOfEachStage) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
+TEST(Outcome, OverPyTorchWhereItWasTimed) {
+  const std::vector<std::pair<bool, bool>> good(10, {true, true});
+  const auto timed = [&](double first) {
+    ModelEvaluation evaluation = evaluation_of(good);
+    for (EvaluatedAnswer& answer : evaluation.answers) answer.speedup_pytorch = answer.turn == 0 ? first : 3 * first;
+    return evaluation;
+  };
+  const auto rows = outcome_rows({{"start", timed(0.5)}, {"rl", timed(2)}});
+  ASSERT_TRUE(rows[1].over_pytorch && rows[3].over_pytorch);
+  EXPECT_NEAR(rows[0].over_pytorch->estimate.value, 0.5, 1e-12);
+  EXPECT_NEAR(rows[3].over_pytorch->estimate.value, 6, 1e-12);
+  EXPECT_LT(*rows[1].over_pytorch->p_value, 0.01) << "ten tasks of ten are four times as fast";
+  EXPECT_NE(outcome_text(rows).find("over PyTorch eager"), std::string::npos);
+  const auto untimed = outcome_rows({{"start", evaluation_of(good)}});
+  EXPECT_FALSE(untimed[0].over_pytorch);
+  EXPECT_EQ(outcome_text(untimed).find("PyTorch"), std::string::npos);
+}
+
 TEST(Outcome, NothingInCommonHasNoPValue) {
   ModelEvaluation other = evaluation_of({{true, true}});
   for (EvaluatedAnswer& answer : other.answers) answer.task = "another";

@@ -148,12 +148,12 @@ ReportTable result_table(const StageResults& results) {
     table.row(name, "against naive", name, [&](std::size_t i) { return percent(rows[i].fast[p]); });
   }
   if (any([](const EvaluationRow& row) { return row.fast_pytorch.has_value(); })) {
-    table.row("speedup over PyTorch", "eager; of right kernels", "", [&](std::size_t i) {
-      return rows[i].mean_speedup_pytorch ? plain(fmt::format("{:.2f} \u00d7", *rows[i].mean_speedup_pytorch))
-                                          : plain("-");
+    table.row("speedup over PyTorch", "eager; of right kernels", "over PyTorch, both right", [&](std::size_t i) {
+      return rows[i].mean_speedup_pytorch ? speed_cell(*rows[i].mean_speedup_pytorch) : plain("-");
     });
     for (std::size_t p = 0; p < fast_thresholds.size(); ++p)
-      table.row(fmt::format("fast_{}", fast_thresholds[p]), "against PyTorch eager", "",
+      table.row(fmt::format("fast_{}", fast_thresholds[p]), "against PyTorch eager",
+                fmt::format("fast_{}, PyTorch", fast_thresholds[p]),
                 [&](std::size_t i) { return rows[i].fast_pytorch ? percent((*rows[i].fast_pytorch)[p]) : plain("-"); });
   }
   table.row("tokens", "an attempt", "",
