@@ -89,7 +89,7 @@ struct DatabaseOptions {
   bool read_only = false;  // the file must be there
   // Commits survive kill -9 either way; power_loss also waits for the disk at each commit.
   Durability durability = Durability::process_crash;
-  int busy_timeout_ms = 10'000;  // how long to wait for another writer
+  int busy_timeout_ms = 60'000;  // how long to wait for other writers: a dozen runs may share runs.db
 };
 
 class Database {

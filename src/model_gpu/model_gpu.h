@@ -41,9 +41,9 @@ struct GpuOptions {
 struct GpuDecoderOptions {
   GpuPrecision precision = GpuPrecision::bf16;
   bool on_cpu = false;
-  std::int64_t page_count = 0;  // 0: what fits into `cache_bytes`
-  std::int64_t cache_bytes = std::int64_t{16} << 30;
-  std::int64_t context = 0;  // 0: the model's
+  std::int64_t page_count = 0;                        // 0: see decoder_pages.h
+  std::int64_t cache_bytes = std::int64_t{16} << 30;  // at most
+  std::int64_t context = 0;                           // 0: the model's
   std::int64_t most_rows = 256;
   std::int64_t most_tokens = 8192;     // of one step
   std::int64_t usable_vocabulary = 0;  // 0: all

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "model/cpu_trainer.h"
+#include "model_gpu/decoder_pages.h"
 #include "model_gpu/model_for_tests.h"
 #include "rollout/cpu_decoder.h"
 
@@ -129,6 +130,17 @@ GpuOptions on_cpu() {
   options.precision = GpuPrecision::float32;
   options.on_cpu = true;
   return options;
+}
+
+TEST(DecoderPages, NoMoreThanIsUsefulOrFits) {
+  PageNeeds needs{.page_bytes = 1000, .page_tokens = 16, .rows = 4, .context = 160, .most_bytes = 1 << 30};
+  EXPECT_EQ(decoder_pages(needs), 4 * 11) << "a small model leaves the rest of the device alone";
+  needs.most_bytes = 20'000;
+  EXPECT_EQ(decoder_pages(needs), 20);
+  needs.free_bytes = 25'000;
+  EXPECT_EQ(decoder_pages(needs), 10) << "training beside it needs room too";
+  needs.free_bytes = 100;
+  EXPECT_EQ(decoder_pages(needs), 1);
 }
 
 TEST(ModelGpuTrainer, OnCpuTensorsEqualsTheCpuTrainer) { compare_with_cpu(on_cpu(), 1e-4, 2e-5); }

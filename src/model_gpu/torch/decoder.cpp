@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model_gpu/decoder_pages.h"
 #include "model_gpu/torch_message.h"
 
 namespace kw {
@@ -13,6 +14,11 @@ using at::Tensor;
 constexpr std::int64_t graph_rows[] = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 constexpr std::int64_t sampling_parts = 64;  // blocks that share a row of logits
 constexpr std::int64_t wanted_blocks = 132 * 3;
+
+std::int64_t free_device_bytes() {
+  std::size_t free = 0, total = 0;
+  return cudaMemGetInfo(&free, &total) == cudaSuccess ? static_cast<std::int64_t>(free) : 0;
+}
 
 }  // namespace
 
@@ -34,8 +40,12 @@ GpuDecoder::GpuDecoder(std::shared_ptr<SharedModel> model, std::vector<Tensor> o
   const std::int64_t page_elements = description.kv_heads * 16 * description.head_dim;
   const std::int64_t page_bytes =
       description.layers * 2 * page_elements * static_cast<std::int64_t>(c10::elementSize(model_->type));
-  page_count_ =
-      options.page_count > 0 ? options.page_count : std::max<std::int64_t>(1, options.cache_bytes / page_bytes);
+  page_count_ = options.page_count > 0 ? options.page_count
+                                       : decoder_pages({.page_bytes = page_bytes,
+                                                        .rows = options.most_rows,
+                                                        .context = context_,
+                                                        .most_bytes = options.cache_bytes,
+                                                        .free_bytes = gpu ? free_device_bytes() : 0});
   // Zeros: attention multiplies places that hold no token yet by a probability of zero.
   cache_ = at::zeros({description.layers, 2, page_count_, page_elements}, values);
 
