@@ -40,6 +40,7 @@ struct DataArguments {
   std::string preset;
   std::uint64_t shard_tasks = 50;
   int mutants = 3;
+  double formulas = 0;
 };
 
 Result<StreamOptions> stream_options(const DataArguments& arguments) {
@@ -151,6 +152,7 @@ void make_data(Context& context, const DataArguments& arguments) {
   if (!arguments.preset.empty()) options.tasks = preset_tasks(arguments.preset).value();
   options.shard_tasks = arguments.shard_tasks;
   options.mutants = arguments.mutants;
+  options.formulas = arguments.formulas;
   options.workers = arguments.workers > 0 ? arguments.workers : cores();
   if (const auto suite = suite_folder(); suite.ok()) options.suite = *suite;
   ServiceOptions service_options;
@@ -352,6 +354,10 @@ void add_data_command(CLI::App& app, Context& context) {
       ->excludes(tasks);
   make->add_option("--shard-tasks", arguments->shard_tasks, "tasks a shard")->capture_default_str();
   make->add_option("--mutants", arguments->mutants, "broken kernels a task")->capture_default_str();
+  make->add_option("--formulas", arguments->formulas,
+                   "share of tasks whose kernels write expressions as the task does; the others' style varies")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
   make->add_option("--workers", arguments->workers, "tasks judged at the same time; 0: one for each core");
   make->callback([&context, arguments] { make_data(context, *arguments); });
 

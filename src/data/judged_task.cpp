@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/hash.h"
+#include "base/random.h"
 #include "data/mutation.h"
 #include "data/task_json.h"
 
@@ -20,6 +21,13 @@ struct JudgedKernel {
   Verdict verdict;
 };
 
+constexpr std::uint64_t varied_style = 1;
+
+std::uint64_t variant_of(std::uint64_t seed, std::uint64_t index, double formulas) {
+  if (formulas <= 0) return varied_style;
+  return Random(seed ^ 0x7374796c65u, index).uniform() < formulas ? formula_style : varied_style;
+}
+
 class TaskJudging {
  public:
   TaskJudging(Judge& judge, const ExampleStream& stream, std::uint64_t index, const JudgedTaskOptions& options)
@@ -27,13 +35,14 @@ class TaskJudging {
         stream_(stream),
         options_(options),
         drawn_(stream.task_at(index)),
-        task_(task_json(drawn_.task)) {}
+        task_(task_json(drawn_.task)),
+        variant_(variant_of(stream.options().seed, index, options.formulas)) {}
 
   Json run() {
     const std::vector<Level> levels = levels_of(drawn_.problem);
     std::uint64_t judged_right = 0;
     for (const Level level : levels) {
-      JudgedKernel kernel{level, stream_.kernel_for(drawn_, level, 1), {}};
+      JudgedKernel kernel{level, stream_.kernel_for(drawn_, level, variant_), {}};
       kernel.verdict = judge_.judge(drawn_.task, kernel.text, drawn_.task.name);
       if (!kernel.verdict.correct) {
         ++dropped_[fmt::format("{} is {}", name_of(level), to_string(kernel.verdict.status))];
@@ -65,16 +74,18 @@ class TaskJudging {
   // Who made it and how it can be made again.
   Json line(const char* kind, const JudgedKernel& kernel) const {
     const StreamOptions& stream = stream_.options();
-    return {{"kind", kind},
-            {"seed", stream.seed},
-            {"index", drawn_.index},
-            {"split", name_of(stream.split)},
-            {"writer", name_of(drawn_.problem.family)},
-            {"level", name_of(kernel.level)},
-            {"structure", drawn_.structure},
-            {"fingerprint", kernel.verdict.fingerprint},
-            {"ptx_fingerprint", kernel.verdict.ptx_fingerprint},
-            {"task", task_}};
+    Json json{{"kind", kind},
+              {"seed", stream.seed},
+              {"index", drawn_.index},
+              {"split", name_of(stream.split)},
+              {"writer", name_of(drawn_.problem.family)},
+              {"level", name_of(kernel.level)},
+              {"structure", drawn_.structure},
+              {"fingerprint", kernel.verdict.fingerprint},
+              {"ptx_fingerprint", kernel.verdict.ptx_fingerprint},
+              {"task", task_}};
+    if (variant_ == formula_style) json["style"] = "formulas";
+    return json;
   }
 
   void add_generate(const JudgedKernel& kernel) {
@@ -155,6 +166,7 @@ class TaskJudging {
   const JudgedTaskOptions& options_;
   const DrawnTask drawn_;
   const Json task_;
+  const std::uint64_t variant_;
   std::vector<JudgedKernel> right_;
   Json examples_ = Json::array();
   std::map<std::string, int> dropped_;

@@ -14,6 +14,7 @@ namespace kw {
 struct JudgedTaskOptions {
   int mutants = 3;
   double least_gain = 1.1;
+  double formulas = 0;                         // share of tasks whose kernels are in the formula style; the others vary
   const std::set<std::string>& held_out_code;  // PTX fingerprints that must not come out
 };
 

@@ -95,11 +95,12 @@ class StoreMaker {
   Result<void> check_stream() const {
     Json families = Json::array();
     for (const Family family : options_.stream.families) families.push_back(name_of(family));
-    const Json wanted{{"seed", options_.stream.seed},
-                      {"split", name_of(options_.stream.split)},
-                      {"families", families},
-                      {"shard_tasks", options_.shard_tasks},
-                      {"mutants", options_.mutants}};
+    Json wanted{{"seed", options_.stream.seed},
+                {"split", name_of(options_.stream.split)},
+                {"families", families},
+                {"shard_tasks", options_.shard_tasks},
+                {"mutants", options_.mutants}};
+    if (options_.formulas > 0) wanted["formulas"] = options_.formulas;
     const std::filesystem::path path = options_.folder / "store.json";
     if (!std::filesystem::exists(path)) return write_file_atomic(path, text_of(wanted) + "\n");
     KW_TRY(const std::string text, read_file(path));
@@ -131,7 +132,8 @@ class StoreMaker {
           std::lock_guard lock(mutex);
           if (done.count(first + at) > 0) continue;
         }
-        Json made = judged_task_json(judge, stream_, first + at, {options_.mutants, options_.least_gain, held_out_});
+        Json made = judged_task_json(judge, stream_, first + at,
+                                     {options_.mutants, options_.least_gain, options_.formulas, held_out_});
         std::lock_guard lock(mutex);
         part << text_of(made) << "\n" << std::flush;
         done[first + at] = std::move(made);

@@ -30,6 +30,7 @@ struct StoreOptions {
   std::uint64_t shard_tasks = 50;  // tasks a shard
   int mutants = 3;                 // broken kernels a task
   double least_gain = 1.1;         // by which a target of optimise is faster
+  double formulas = 0;             // share of tasks whose kernels are in the formula style (stream.h)
   int workers = 1;
   bool show_progress = true;
   std::filesystem::path suite;  // tasks/: what its held-out kernels compile to is refused; empty: not looked at

@@ -87,6 +87,8 @@ Result<JudgedBook> JudgedBook::load(const std::filesystem::path& store, int thre
   StreamOptions options;
   options.seed = source.seed;
   options.split = *split;
+  // A store of some families has other tasks at its places than one of all.
+  if (const auto stream = store_stream(store); stream.ok()) options.families = stream->families;
   options.naive_too = true;
   book.stream_.emplace(options);
 

@@ -46,7 +46,7 @@ struct LessonPlan {
   DataSplit split = DataSplit::train;              // of generate; another one than train is for measuring the loss
   double share[lesson_kind_count] = {1, 0, 0, 0};  // by LessonKind; need not add up to one
   double house_style = 0.8;    // share of answers in the house style, the rest as various people write
-  double formulas = 0;         // share of formula_style among generate's answers in the house style
+  double formulas = 0;         // share of formula_style among answers in the house style
   double level_named = 0.5;    // share of Generator's prompts that ask for a level
   double plain_unnamed = 0.5;  // share of naive kernels among answers to prompts that do not
   double rewrite = 0.5;        // share of repairs that write the kernel anew, not as it was before the mistake
@@ -87,6 +87,7 @@ class LessonStream : public LessonSource {
     std::string before, after;
   };
   std::optional<Improvement> unjudged_improvement(std::uint64_t index, Random& random) const;
+  std::uint64_t variant_for(Random& random, std::uint64_t other) const;
   std::string kernel_for(const JudgedTask& task, const JudgedKernel& like, Random& random) const;
   std::vector<TriedKernel> tried_before(JudgedBook::Place place, Random& random) const;
 

@@ -205,5 +205,51 @@ TEST(LessonSlow, OptimiserAndTesterLearnFromTheJudgesOwnVerdicts) {
   EXPECT_EQ(kinds.size(), 4u);
 }
 
+TEST(LessonSlow, TheOptimiserIsShownTheStyleThatTheGeneratorWrites) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "formula_store";
+  std::filesystem::remove_all(folder);
+  CompileService service{{}};
+  JudgeOptions judge;
+  judge.profile = *load_profile("h200");
+  StoreOptions options;
+  options.folder = folder;
+  options.tasks = 3;
+  options.stream.families = {Family::softmax};
+  options.formulas = 1;
+  options.show_progress = false;
+  ASSERT_TRUE(make_store(service, judge, options).ok());
+  options.formulas = 0;
+  EXPECT_FALSE(make_store(service, judge, options).ok()) << "a store of other texts";
+  const auto book = JudgedBook::load(folder, 1);
+  ASSERT_TRUE(book.ok()) << to_string(book.error());
+  for (const JudgedBook::Place place : book->improvable()) {
+    const JudgedTask& task = book->task(place);
+    const JudgedKernel& kernel = book->kernel(place);
+    ASSERT_TRUE(task.drawn);
+    EXPECT_EQ(kernel.text, book->stream().kernel_for(*task.drawn, kernel.level, formula_style));
+  }
+
+  const Dialect dialect = compact_dialect();
+  LessonPlan plan;
+  plan.share[0] = 0;
+  plan.share[1] = plan.share[2] = 1;
+  plan.families = options.stream.families;
+  plan.house_style = plan.formulas = plan.rewrite = 1;
+  plan.unjudged = 0;
+  const LessonStream lessons = *LessonStream::make(dialect, std::make_shared<const JudgedBook>(*book), plan);
+  Scribe scribe(dialect);
+  std::set<std::string> texts;
+  for (const JudgedBook::Place place : book->all())
+    texts.insert(book->stream().kernel_for(*book->task(place).drawn, book->kernel(place).level, formula_style));
+  for (std::uint64_t index = 0; index < 30; ++index) {
+    const auto lesson = *lessons.at(index, scribe);
+    ASSERT_TRUE(lesson);
+    const std::string answer = answer_of(*lesson, dialect);
+    const bool known = std::ranges::any_of(
+        texts, [&](const std::string& text) { return answer.starts_with(text.substr(0, text.find("__global__"))); });
+    EXPECT_TRUE(known) << answer;
+  }
+}
+
 }  // namespace
 }  // namespace kw

@@ -53,6 +53,8 @@ StoreOptions store_options(SettingReader& settings, const fs::path& folder, cons
   store.stream.families = families;
   store.tasks = settings.whole<std::uint64_t>("data.tasks");
   store.mutants = settings.whole<int>("data.mutants");
+  // What the Generator will write is what the Optimizer should have seen.
+  store.formulas = settings.number("sft.house_style") * settings.number("sft.formulas");
   if (const auto suite = suite_folder(); suite.ok()) store.suite = *suite;
   return store;
 }
