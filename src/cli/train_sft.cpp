@@ -46,6 +46,9 @@ void add_train_sft_command(CLI::App& train, Context& context) {
                   "share of those that stop where the kernel begins: more expressions in less time")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
+  sft->add_option("--generate-first", plan.generate_first,
+                  "lessons of kind generate before any of another: from nothing, kernels come before improving them")
+      ->capture_default_str();
   sft->add_option("--ramp", plan.ramp, "lessons over which generate's tasks grow from short ones to all")
       ->capture_default_str();
   sft->add_option("--rewrite", plan.rewrite, "share of repairs that write the kernel anew")->capture_default_str();

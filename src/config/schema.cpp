@@ -58,6 +58,7 @@ constexpr Setting sft_settings[] = {
     {"sft.house_style", number, "0.8", "share of answers in one style", 0, 1},
     {"sft.formulas", number, "0", "share of those that write expressions as the task does", 0, 1},
     {"sft.drill", number, "0", "share of those that stop where the kernel begins", 0, 1},
+    {"sft.generate_first", whole, "0", "lessons task -> kernel before any of another kind", 0, many},
     {"sft.ramp", whole, "0", "lessons over which tasks grow from short ones to all", 0, many},
     {"sft.level_named", number, "0.5", "share of Generator's prompts that ask for a level", 0, 1},
     {"sft.plain", number, "0.5", "share of naive kernels where no level is asked for", 0, 1},

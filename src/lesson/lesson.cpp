@@ -88,7 +88,8 @@ Result<LessonStream> LessonStream::make(const Dialect&, std::shared_ptr<const Ju
   return LessonStream(std::move(book), std::move(plan));
 }
 
-LessonKind LessonStream::kind_of(Random& random) const {
+LessonKind LessonStream::kind_of(std::uint64_t index, Random& random) const {
+  if (index < plan_.generate_first) return LessonKind::generate;
   const double all = std::accumulate(std::begin(plan_.share), std::end(plan_.share), 0.0);
   double at = random.uniform() * all;
   for (int kind = 0; kind < lesson_kind_count; ++kind) {
@@ -184,7 +185,7 @@ std::vector<TriedKernel> LessonStream::tried_before(JudgedBook::Place place, Ran
 Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scribe) const {
   Random random(plan_.seed ^ 0x6c6573736f6eu, index);
   Lesson lesson;
-  lesson.kind = kind_of(random);
+  lesson.kind = kind_of(index, random);
   lesson.index = index;
   PromptRequest request;
   request.role = role_of(lesson.kind);
@@ -248,7 +249,7 @@ Result<std::optional<Lesson>> LessonStream::at(std::uint64_t index, Scribe& scri
 
 std::optional<Example> LessonStream::example_at(std::uint64_t index, std::uint64_t* variant) const {
   Random random(plan_.seed ^ 0x6c6573736f6eu, index);
-  if (kind_of(random) != LessonKind::generate) return std::nullopt;
+  if (kind_of(index, random) != LessonKind::generate) return std::nullopt;
   bool named = false;
   return generated(index, random, named, variant);
 }

@@ -58,8 +58,9 @@ struct LessonPlan {
   // Share of generate lessons in formula_style that end where the kernel itself begins: the expression is what takes
   // long to learn, and so there are more of them among as many tokens.
   double drill = 0;
-  std::uint64_t ramp = 0;        // number of lessons over which generate's tasks grow from short ones to all
-  std::vector<Family> families;  // of generate; empty: all that training has
+  std::uint64_t generate_first = 0;  // lessons before any other kind: who cannot write a kernel learns to improve none
+  std::uint64_t ramp = 0;            // number of lessons over which generate's tasks grow from short ones to all
+  std::vector<Family> families;      // of generate; empty: all that training has
 };
 
 class LessonStream : public LessonSource {
@@ -78,7 +79,7 @@ class LessonStream : public LessonSource {
  private:
   friend std::vector<std::string> vocabulary_texts(const LessonPlan& plan, std::size_t count);
   LessonStream(std::shared_ptr<const JudgedBook> book, LessonPlan plan);
-  LessonKind kind_of(Random& random) const;
+  LessonKind kind_of(std::uint64_t index, Random& random) const;
   DrawnTask task_for(std::uint64_t index) const;
   Example generated(std::uint64_t index, Random& random, bool& named, std::uint64_t* variant = nullptr) const;
   // A task, a right kernel for it and a faster one; nothing where the family has none.

@@ -203,6 +203,14 @@ TEST(LessonSlow, OptimiserAndTesterLearnFromTheJudgesOwnVerdicts) {
     }
   }
   EXPECT_EQ(kinds.size(), 4u);
+  plan.generate_first = 40;
+  const LessonStream later = *LessonStream::make(dialect, std::make_shared<const JudgedBook>(*book), plan);
+  for (std::uint64_t index = 0; index < 60; ++index) {
+    if (index < plan.generate_first)
+      EXPECT_EQ((*later.at(index, scribe))->kind, LessonKind::generate);
+    else
+      EXPECT_EQ((*later.at(index, scribe))->tokens, (*lessons.at(index, scribe))->tokens);
+  }
 }
 
 TEST(LessonSlow, TheOptimiserIsShownTheStyleThatTheGeneratorWrites) {

@@ -67,6 +67,7 @@ void set_lessons(SettingReader& settings, LessonPlan& plan) {
   plan.house_style = settings.number("sft.house_style");
   plan.formulas = settings.number("sft.formulas");
   plan.drill = settings.number("sft.drill");
+  plan.generate_first = settings.whole("sft.generate_first");
   plan.ramp = settings.whole("sft.ramp");
   plan.level_named = settings.number("sft.level_named");
   plan.plain_unnamed = settings.number("sft.plain");
@@ -141,6 +142,7 @@ SftArguments compatibility_arguments(SettingReader& settings, const SftArguments
   compatibility.own = settings.number("compatibility.own_share");
   compatibility.seed = sft.seed + 1;  // other lessons than those of stage 1
   compatibility.plan.ramp = 0;        // it has been climbed
+  compatibility.plan.generate_first = 0;
   compatibility.plan.drill = 0;
   return compatibility;
 }

@@ -32,6 +32,7 @@ Result<std::unique_ptr<SupervisedExaminer>> SupervisedExaminer::make(const SftAr
   std::ranges::fill(held_out.share, 0.0);
   held_out.share[0] = 1;
   held_out.ramp = 0;
+  held_out.generate_first = 0;
   held_out.drill = 0;
   KW_TRY(const LessonStream stream, LessonStream::make(learner.dialect(), nullptr, held_out));
   Scribe scribe(learner.dialect());

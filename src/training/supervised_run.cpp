@@ -163,6 +163,7 @@ Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
           {"house_style", plan.house_style},
           {"formulas", plan.formulas},
           {"drill", plan.drill},
+          {"generate_first", plan.generate_first},
           {"ramp", plan.ramp},
           {"device", arguments.device}};
 }
