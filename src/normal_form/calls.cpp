@@ -109,9 +109,24 @@ class Call {
     const bool elementwise =
         (std::find(other_unary.begin(), other_unary.end(), short_) != other_unary.end() && call_.values.size() == 1);
     if (elementwise) return make_python(book_, "call torch." + short_, call_.values, {""}, true);
-    if (method_) return make_python(book_, "method " + short_, call_.values, call_.keys, short_ == "masked_fill");
+    if (short_ == "masked_fill") return masked();
+    if (method_) return make_python(book_, "method " + short_, call_.values, call_.keys);
     const bool casts = call_.name == "torch.zeros_like" || call_.name == "torch.ones_like";
     return make_python(book_, "call " + call_.name, call_.values, call_.keys, casts);
+  }
+
+  // Has the shape of what is filled.
+  int masked() {
+    const auto a = bind({"input", "mask", "value"});
+    if (!a || (*a)[1] < 0 || (*a)[2] < 0) return -1;
+    Term term;
+    term.kind = TermKind::python;
+    term.text = "method masked_fill";
+    term.parts = *a;
+    term.elementwise = true;
+    term.floating = book_.at((*a)[0]).floating;
+    term.shape = book_.at((*a)[0]).shape;
+    return book_.add(std::move(term));
   }
 
   int known() {
