@@ -142,24 +142,27 @@ int normalisation(TermBook& book, std::string what, int value, double eps) {
   return book.core(std::move(what), {value, number}, {}, shape);
 }
 
+// mean(square(value)) of every row
+bool is_mean_square(const TermBook& book, int id, int value) {
+  return reduces_last(book, id, "mean") && book.is_op(book.at(id).parts[0], Op::square) &&
+         book.at(book.at(id).parts[0]).parts[0] == value;
+}
+
 // value / sqrt(rooted) where that is a normalisation; -1 where it is not.
 int normalised_by_root(TermBook& book, int value, int rooted) {
   double eps = 0;
   const auto inner = without_eps(book, rooted, eps);
   if (!inner) return -1;
-  // x / sqrt(mean(square(x)) + eps)
-  if (reduces_last(book, *inner, "mean") && book.is_op(book.at(*inner).parts[0], Op::square) &&
-      book.at(book.at(*inner).parts[0]).parts[0] == value)
-    return normalisation(book, "rms_norm", value, eps);
   // (x - mean(x)) / sqrt(var(x) + eps)
-  if (!book.is_op(value, Op::subtract)) return -1;
-  const int x = book.at(value).parts[0], mean = book.at(value).parts[1];
-  if (!reduces_last(book, mean, "mean") || book.at(mean).parts[0] != x) return -1;
-  const bool direct = reduces_last(book, *inner, "var") && book.at(*inner).numbers[1] == 0 &&
-                      (book.at(*inner).parts[0] == x || book.at(*inner).parts[0] == value);
-  const bool written = reduces_last(book, *inner, "mean") && book.is_op(book.at(*inner).parts[0], Op::square) &&
-                       book.at(book.at(*inner).parts[0]).parts[0] == value;
-  return direct || written ? normalisation(book, "layer_norm", x, eps) : -1;
+  if (book.is_op(value, Op::subtract)) {
+    const int x = book.at(value).parts[0], mean = book.at(value).parts[1];
+    const bool centred = reduces_last(book, mean, "mean") && book.at(mean).parts[0] == x;
+    const bool direct = reduces_last(book, *inner, "var") && book.at(*inner).numbers[1] == 0 &&
+                        (book.at(*inner).parts[0] == x || book.at(*inner).parts[0] == value);
+    if (centred && (direct || is_mean_square(book, *inner, value))) return normalisation(book, "layer_norm", x, eps);
+  }
+  // x / sqrt(mean(square(x)) + eps)
+  return is_mean_square(book, *inner, value) ? normalisation(book, "rms_norm", value, eps) : -1;
 }
 
 int divided(TermBook& book, int first, int second) {
