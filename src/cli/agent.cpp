@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/kernel_argument.h"
+#include "normal_form/normal_form.h"
 #include "reward/verdict_file.h"
 
 namespace kw::cli {
@@ -22,6 +23,7 @@ struct PromptArguments {
   std::string kernel;
   std::string verdict;
   double target = 0;
+  bool as_written = false;
 };
 
 Result<Prompt> prompt_from(const PromptArguments& arguments) {
@@ -30,7 +32,8 @@ Result<Prompt> prompt_from(const PromptArguments& arguments) {
   KW_TRY(const Task task, task_from_argument(arguments.task));
   PromptRequest request;
   request.role = *agent_role_from_string(arguments.role);
-  request.task = &task;
+  const NormalForm form = normal_form(task, arguments.kernel.empty() ? Names::learned : Names::kept);
+  request.task = arguments.as_written ? &task : &form.task;
   request.level = arguments.level;
   if (arguments.target > 0) request.target = arguments.target;
   if (!arguments.kernel.empty()) {
@@ -113,6 +116,7 @@ void add_agent_commands(CLI::App& app, Context& context) {
   prompt->add_option("--target", asked->target, "the speedup over the naive kernel to reach");
   prompt->add_option("--kernel", asked->kernel, "optimizer and tester: the current kernel");
   prompt->add_option("--verdict", asked->verdict, "optimizer: what judge --json says about it");
+  prompt->add_flag("--as-written", asked->as_written, "the task in its own words, not in those of drawn tasks");
   prompt->footer(
       "Examples:\n"
       "  kernelwright prompt softmax --style compact\n"

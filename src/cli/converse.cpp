@@ -15,6 +15,7 @@
 #include "episode/episode_engine.h"
 #include "episode/episode_json.h"
 #include "judge/judge_session.h"
+#include "normal_form/normal_form.h"
 
 namespace kw::cli {
 namespace {
@@ -113,10 +114,11 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   engine_options.judge_workers = session->workers();
   engine_options.model = fmt::format("{} {} {}", model->fingerprint(), model->device(), session->identity());
   ConversationView view(options.samples);
+  const NormalForm asked = normal_form(*request.task, request.kernel.empty() ? Names::learned : Names::kept);
   if (!context.json)
     std::cout << fmt::format("{}: {}\n{} on {}; {}\n", request.task->name, request.task->summary, model->name(),
                              model->device(), session->description())
-              << std::flush;
+              << (asked.changed ? description_of(asked) + "\n" : "") << std::flush;
   Rollout rollout(model->decoder(), &model->dialect().tokenizer());
   KW_TRY(const auto engine,
          EpisodeEngine::make(
@@ -126,7 +128,11 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   const Episode& episode = episodes.front();
   KW_TRY_VOID(write_results(arguments, episode, facts_of(*model, *session, options)));
   if (context.json) {
-    print_json(json_of(episode, *model, *session));
+    Json json = json_of(episode, *model, *session);
+    json["asked"] = asked.task.pytorch;
+    json["renamed"] = Json::object();
+    for (const auto& [before, now] : asked.renamed) json["renamed"][before] = now;
+    print_json(json);
   } else {
     if (episode.from_store) view.show_stored(episode);
     print_outcome(episode);

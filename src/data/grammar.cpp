@@ -14,7 +14,7 @@ int GrammarParts::pick(std::initializer_list<int> values) {
   return values.begin()[random.integer(0, static_cast<std::int64_t>(values.size()) - 1)];
 }
 
-std::string GrammarParts::name(std::initializer_list<std::string_view> candidates) {
+std::string GrammarParts::name(RoleNames candidates) {
   const auto start = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(candidates.size()) - 1));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     std::string each(candidates.begin()[(start + i) % candidates.size()]);
@@ -55,7 +55,7 @@ int GrammarParts::add(std::string own, std::string label, std::vector<std::strin
 }
 
 int GrammarParts::add_scalar() {
-  const int index = add(name({"alpha", "scale", "beta", "factor", "shift", "gamma", "c"}), "scalar", {});
+  const int index = add(name(names::scalar), "scalar", {});
   Operand& operand = problem.operands.back();
   if (problem.integer()) {
     operand.values = IntegerValues{Expression(-9), Expression(9)};
@@ -103,7 +103,7 @@ void GrammarParts::finish_torch(const std::string& core, const std::string& befo
     problem.torch_body += "return " + core;
     return;
   }
-  const std::string result = name({"r", "t", "s", "h", "acc"});
+  const std::string result = name(names::result_local);
   problem.torch_body += result + " = " + core + "\nreturn " + torch(problem.post, result);
 }
 
@@ -119,22 +119,21 @@ void draw_elementwise(GrammarParts& parts) {
   parts.draw_dtype(0.2, 0.12);
   std::vector<std::string> shape;
   if (parts.chance(0.75)) {
-    shape = {parts.name({"n", "count", "size", "length", "total", "numel", "N"})};
+    shape = {parts.name(names::vector_length)};
     parts.dim(shape[0], 1, 4000, {4194304, 8388608, 16777216, 12582912, 20000000, 33554432});
   } else {
-    shape = {parts.name({"rows", "m", "batch", "H"}), parts.name({"cols", "n", "width", "dim", "W"})};
+    shape = {parts.name(names::plane_rows), parts.name(names::plane_cols)};
     parts.dim(shape[0], 1, 40, {1024, 2048, 4096, 8192});
     parts.dim(shape[1], 1, 100, {512, 1000, 1024, 2048, 3000, 4096});
   }
   const int tensors = parts.pick({1, 1, 1, 2, 2, 2, 3, 3, 4});
   std::vector<int> used;
   for (int i = 0; i < tensors; ++i) {
-    used.push_back(
-        parts.add(parts.name({"x", "a", "b", "input", "u", "v", "w", "other", "bias", "gate"}), "full", shape));
+    used.push_back(parts.add(parts.name(names::element_full), "full", shape));
     if (i > 0 && !p.integer() && parts.chance(0.12)) p.operands.back().values = UniformValues{0.1, 2.0};
   }
   if (tensors < 4 && parts.chance(0.25)) used.push_back(parts.add_scalar());
-  p.output = parts.name({"y", "out", "z", "result", "output"});
+  p.output = parts.name(names::element_output);
   p.output_shape = shape;
   p.pre = parts.expression(used, parts.pick({1, 2, 2, 3, 3, 4, 5}) + static_cast<int>(used.size()) - 1);
   parts.no_post();
@@ -154,29 +153,28 @@ void draw_broadcast(GrammarParts& parts) {
   std::vector<Kind> kinds;
   std::vector<std::string> full;
   if (parts.chance(0.6)) {
-    full = {parts.name({"rows", "m", "batch", "tokens", "R"}), parts.name({"cols", "n", "dim", "features", "C"})};
+    full = {parts.name(names::broadcast_rows), parts.name(names::broadcast_cols)};
     parts.dim(full[0], 1, 40, {1024, 2048, 4096, 8192, 5000});
     parts.dim(full[1], 1, 150, {256, 512, 1000, 1024, 2048, 4096});
     kinds = {{"row", {full[1]}, ""}, {"column", {full[0]}, ".unsqueeze(1)"}};
   } else {
-    full = {parts.name({"batch", "b", "images", "N"}), parts.name({"channels", "c", "maps", "C"}),
-            parts.name({"length", "pixels", "spatial", "L"})};
+    full = {parts.name(names::image_batch), parts.name(names::image_channels), parts.name(names::broadcast_last)};
     parts.dim(full[0], 1, 5, {4, 8, 16, 32});
     parts.dim(full[1], 1, 12, {32, 64, 128, 100});
     parts.dim(full[2], 1, 90, {1024, 4096, 3136, 1000});
     kinds = {{"channel", {full[1]}, ".unsqueeze(1)"}, {"channel", {full[1]}, ".unsqueeze(1)"}, {"last", {full[2]}, ""}};
   }
-  std::vector<int> used{parts.add(parts.name({"x", "input", "a", "data"}), "full", full)};
-  if (parts.chance(0.25)) used.push_back(parts.add(parts.name({"residual", "other", "z", "skip"}), "full", full));
+  std::vector<int> used{parts.add(parts.name(names::broadcast_full), "full", full)};
+  if (parts.chance(0.25)) used.push_back(parts.add(parts.name(names::broadcast_second), "full", full));
   const int narrow = parts.pick({1, 1, 2});
   for (int i = 0; i < narrow; ++i) {
     const Kind& kind =
         kinds[static_cast<std::size_t>(parts.random.integer(0, static_cast<std::int64_t>(kinds.size()) - 1))];
-    const std::string own = parts.name({"bias", "weight", "scale", "shift", "gain", "offset", "mean", "b"});
+    const std::string own = parts.name(names::broadcast_narrow);
     used.push_back(parts.add(own, kind.label, kind.shape, own + kind.torch));
     if (!p.integer() && parts.chance(0.15)) p.operands.back().values = UniformValues{0.1, 2.0};
   }
-  p.output = parts.name({"y", "out", "result", "output"});
+  p.output = parts.name(names::output);
   p.output_shape = full;
   p.pre = parts.expression(used, parts.pick({1, 1, 2, 3}) + static_cast<int>(used.size()) - 1);
   parts.no_post();

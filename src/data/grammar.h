@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "data/problem.h"
+#include "data/role_names.h"
 
 namespace kw {
 
@@ -18,7 +19,7 @@ struct GrammarParts {
   explicit GrammarParts(Random& drawn, Family family);
   bool chance(double p) { return random.uniform() < p; }
   int pick(std::initializer_list<int> values);
-  std::string name(std::initializer_list<std::string_view> candidates);  // one that is not taken yet
+  std::string name(RoleNames candidates);  // one that is not taken yet
   Dtype draw_dtype(double half_share, double integer_share);
   // Adds an operand and gives its index.
   int add(std::string name, std::string label, std::vector<std::string> shape, std::string torch = "");
@@ -34,6 +35,9 @@ struct GrammarParts {
   void draw_post(const std::vector<int>& extra, double share, int operators);
   void no_post() { problem.post = operand_expression(problem.result_index()); }
 };
+
+// The length of a pooled or convolved axis, as a shape entry.
+std::string window_extent(const std::string& length, int window, int stride, int padding);
 
 // By group of families; each fills the problem that `parts` holds.
 void draw_elementwise(GrammarParts& parts);

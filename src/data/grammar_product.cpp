@@ -10,9 +10,8 @@ namespace {
 // An activation or sum behind the product, with the operands that people put there.
 void draw_epilogue(GrammarParts& parts, const std::vector<std::string>& shape, double bias_share) {
   std::vector<int> extra;
-  if (parts.chance(bias_share))
-    extra.push_back(parts.add(parts.name({"bias", "b_vec", "shift"}), "row", {shape.back()}));
-  if (parts.chance(0.2)) extra.push_back(parts.add(parts.name({"residual", "skip", "c_in"}), "full", shape));
+  if (parts.chance(bias_share)) extra.push_back(parts.add(parts.name(names::product_bias), "row", {shape.back()}));
+  if (parts.chance(0.2)) extra.push_back(parts.add(parts.name(names::product_residual), "full", shape));
   if (extra.size() < 2 && parts.chance(0.2)) extra.push_back(parts.add_scalar());
   parts.draw_post(extra, 0.5, parts.pick({1, 1, 2}) + static_cast<int>(extra.size()) - (extra.empty() ? 0 : 1));
 }
@@ -20,17 +19,17 @@ void draw_epilogue(GrammarParts& parts, const std::vector<std::string>& shape, d
 void draw_matvec(GrammarParts& parts) {
   Problem& p = parts.problem;
   parts.draw_dtype(0.2, 0.05);
-  const std::string rows = parts.name({"rows", "m", "outputs"}), cols = parts.name({"cols", "k", "inputs"});
+  const std::string rows = parts.name(names::matvec_rows), cols = parts.name(names::matvec_cols);
   parts.dim(rows, 1, 40, {1024, 2048, 4096, 5000});
   parts.dim(cols, 1, 250, {512, 1024, 2048, 4096});
-  const int matrix = parts.add(parts.name({"a", "matrix", "weight", "w"}), "full", {rows, cols});
-  const int vector = parts.add(parts.name({"x", "v", "vec_in"}), "row", {cols});
+  const int matrix = parts.add(parts.name(names::matvec_matrix), "full", {rows, cols});
+  const int vector = parts.add(parts.name(names::matvec_vector), "row", {cols});
   p.pre.nodes = {{Op::operand, -1, -1, -1, matrix, 0}, {Op::operand, -1, -1, -1, vector, 0}, {Op::multiply, 0, 1}};
   std::vector<int> extra;
-  if (parts.chance(0.4)) extra.push_back(parts.add(parts.name({"bias", "b", "shift"}), "column", {rows}));
+  if (parts.chance(0.4)) extra.push_back(parts.add(parts.name(names::matvec_bias), "column", {rows}));
   if (parts.chance(0.25)) extra.push_back(parts.add_scalar());
   parts.draw_post(extra, 0.6, parts.pick({1, 1, 2}) + static_cast<int>(extra.size()) - (extra.empty() ? 0 : 1));
-  p.output = parts.name({"y", "out", "result"});
+  p.output = parts.name(names::matvec_output);
   p.output_shape = {rows};
   const std::string& a = p.operands[0].name;
   const std::string& x = p.operands[1].name;
@@ -54,20 +53,20 @@ void draw_product(GrammarParts& parts) {
   }
   std::vector<std::string> lead;
   if (batched || attention) {
-    lead.push_back(parts.name({"batch", "b", "B"}));
+    lead.push_back(parts.name(names::product_batch));
     parts.dim(lead[0], 1, 3, {4, 8, 16});
   }
   if (attention) {
-    lead.push_back(parts.name({"heads", "h", "nh"}));
+    lead.push_back(parts.name(names::heads));
     parts.dim(lead[1], 1, 3, {4, 8, 16});
   }
-  const std::string m = attention ? parts.name({"seq", "queries", "T"}) : parts.name({"m", "M", "rows"});
-  const std::string k = scores      ? parts.name({"dim", "head_dim", "d"})
-                        : attention ? parts.name({"keys", "length", "S"})
-                                    : parts.name({"k", "K", "inner"});
-  const std::string n = scores      ? parts.name({"keys", "length", "S"})
-                        : attention ? parts.name({"dim", "head_dim", "d"})
-                                    : parts.name({"n", "N", "cols"});
+  const std::string m = attention ? parts.name(names::queries) : parts.name(names::product_m);
+  const std::string k = scores      ? parts.name(names::head_dim)
+                        : attention ? parts.name(names::keys)
+                                    : parts.name(names::product_k);
+  const std::string n = scores      ? parts.name(names::keys)
+                        : attention ? parts.name(names::head_dim)
+                                    : parts.name(names::product_n);
   // Roles in dims: ..., m, k, n.
   const auto large = [&](const std::string& name, bool depth) {
     if (depth) return parts.dim(name, 1, 45, {256, 512, 1024});
@@ -98,16 +97,16 @@ void draw_product(GrammarParts& parts) {
   const auto left = left_turned ? shaped({k, m}) : shaped({m, k});
   const auto right = right_turned ? shaped({n, k}) : shaped({k, n});
   const auto result = shaped({m, n});
-  parts.add(scores   ? parts.name({"q", "query"})
-            : values ? parts.name({"p", "probs", "weights"})
-                     : parts.name({"a", "x", "input", "A"}),
+  parts.add(scores   ? parts.name(names::query)
+            : values ? parts.name(names::weights)
+                     : parts.name(names::product_left),
             "left", left);
-  parts.add(scores   ? parts.name({"key", "k_in"})
-            : values ? parts.name({"v", "value"})
-                     : parts.name({"b_mat", "w", "weight", "B_mat"}),
+  parts.add(scores   ? parts.name(names::key)
+            : values ? parts.name(names::value)
+                     : parts.name(names::product_right),
             "right", right);
   p.pre = operand_expression(0);
-  p.output = parts.name({"y", "out", "c", "result"});
+  p.output = parts.name(names::product_output);
   p.output_shape = result;
   const std::string a = p.operands[0].name + (left_turned ? ".transpose(-2, -1)" : "");
   const std::string b = p.operands[1].name + (right_turned ? ".transpose(-2, -1)" : "");
@@ -118,12 +117,12 @@ void draw_product(GrammarParts& parts) {
     if (parts.chance(0.5)) {
       extra.push_back(parts.add_scalar());
     } else if (parts.chance(0.4)) {
-      extra.push_back(parts.add(parts.name({"mask", "bias", "alibi"}), "plane", {m, n}));
+      extra.push_back(parts.add(parts.name(names::scores_plane), "plane", {m, n}));
     }
     parts.draw_post(extra, 0.8, parts.pick({1, 1, 2}));
     if (p.causal) {
       // Masked after everything else: the judge compares the zeros too.
-      const std::string t = parts.name({"r", "s", "t"});
+      const std::string t = parts.name(names::scores_local);
       p.torch_body = fmt::format("{0} = {1}\n{0} = {2}\nreturn {0}.tril()", t, core, parts.torch(p.post, t));
     } else {
       parts.finish_torch(core);

@@ -10,15 +10,14 @@ namespace {
 // The shape of a tensor of rows, two- or three-dimensional.
 std::vector<std::string> draw_row_shape(GrammarParts& parts, double three_share, bool square = false) {
   if (parts.chance(three_share)) {
-    std::vector<std::string> shape{parts.name({"batch", "b", "B"}), parts.name({"seq", "tokens", "steps", "T"}),
-                                   parts.name({"dim", "hidden", "features", "D"})};
+    std::vector<std::string> shape{parts.name(names::product_batch), parts.name(names::row_seq),
+                                   parts.name(names::row_dim)};
     parts.dim(shape[0], 1, 4, {4, 8, 16});
     parts.dim(shape[1], 1, 12, {256, 512, 1024, 500});
     parts.dim(shape[2], 1, 200, {256, 512, 768, 1024, 2048});
     return shape;
   }
-  std::vector<std::string> shape{parts.name({"rows", "m", "batch", "tokens", "R"}),
-                                 parts.name({"cols", "n", "dim", "width", "hidden", "C"})};
+  std::vector<std::string> shape{parts.name(names::row_rows), parts.name(names::row_cols)};
   if (square) {
     parts.dim(shape[0], 1, 170, {1024, 2048, 1000});
     parts.dim(shape[1], 1, 170, {1024, 2048, 1000});
@@ -54,15 +53,14 @@ std::string reduced(Reduction reduction, const std::string& value, const std::st
 // Operands of the part that is read: one or two full ones, perhaps a vector along the row or a scalar.
 void draw_pre(GrammarParts& parts, const std::vector<std::string>& shape, double plain_share, bool row_vectors) {
   Problem& p = parts.problem;
-  std::vector<int> used{parts.add(parts.name({"x", "input", "a", "data", "logits"}), "full", shape)};
+  std::vector<int> used{parts.add(parts.name(names::row_full), "full", shape)};
   if (parts.chance(plain_share)) {
     p.pre = operand_expression(0);
     return;
   }
-  if (parts.chance(0.35))
-    used.push_back(parts.add(parts.name({"other", "b", "residual", "target", "z"}), "full", shape));
+  if (parts.chance(0.35)) used.push_back(parts.add(parts.name(names::row_second), "full", shape));
   if (row_vectors && parts.chance(0.15))
-    used.push_back(parts.add(parts.name({"w", "bias", "scale", "mask_weight"}), "row", {shape.back()}));
+    used.push_back(parts.add(parts.name(names::row_vector), "row", {shape.back()}));
   if (parts.chance(0.15)) used.push_back(parts.add_scalar());
   // Of zero inputs it may make a row of equal numbers. Their mean is then wrong by a rounding, and what is left after
   // subtracting it is nothing but that, which a normalisation blows up: no honest sum would be right.
@@ -92,15 +90,14 @@ void draw_reduction(GrammarParts& parts) {
       dims = "0";
       break;
     case Family::reduce_middle:
-      shape = {parts.name({"batch", "b", "outer"}), parts.name({"seq", "steps", "length", "mid"}),
-               parts.name({"dim", "channels", "inner", "features"})};
+      shape = {parts.name(names::middle_outer), parts.name(names::middle_reduced), parts.name(names::middle_inner)};
       parts.dim(shape[0], 1, 6, {2, 4, 8});
       parts.dim(shape[1], 1, 40, {512, 1024, 1000, 2048});
       parts.dim(shape[2], 1, 80, {128, 256, 512, 1000});
       dims = "1";
       break;
     case Family::reduce_all:
-      shape = {parts.name({"n", "count", "size", "length", "total"})};
+      shape = {parts.name(names::total_length)};
       parts.dim(shape[0], 1, 6000, {4194304, 8388608, 16777216, 10000000});
       break;
     default:
@@ -108,14 +105,14 @@ void draw_reduction(GrammarParts& parts) {
       break;
   }
   if (argument) {
-    const int first = parts.add(parts.name({"x", "input", "scores", "logits"}), "full", shape);
+    const int first = parts.add(parts.name(names::arg_full), "full", shape);
     p.pre = operand_expression(first);
     // Only what computes exactly: a rounding would choose between neighbours.
     const double kind = parts.random.uniform();
     if (kind < 0.2) p.pre.nodes.push_back({Op::absolute, 0});
     if (kind >= 0.2 && kind < 0.35) p.pre.nodes.push_back({Op::negate, 0});
     if (kind >= 0.35 && kind < 0.6) {
-      const int second = parts.add(parts.name({"other", "b", "z"}), "full", shape);
+      const int second = parts.add(parts.name(names::arg_second), "full", shape);
       p.pre.nodes.push_back({Op::operand, -1, -1, -1, second, 0});
       p.pre.nodes.push_back({kind < 0.5 ? Op::maximum : Op::minimum, 0, 1});
     }
@@ -134,7 +131,7 @@ void draw_reduction(GrammarParts& parts) {
   if (count > 0) p.reduction = kinds[parts.random.integer(0, count - 1)];
   if (family == Family::reduce_all && p.reduction == Reduction::variance) p.reduction = Reduction::sum;
   p.largest = parts.chance(0.6);
-  p.output = parts.name({"y", "out", "result", "output", "z"});
+  p.output = parts.name(names::reduction_output);
   p.output_shape = shape;
   if (family == Family::reduce_all) {
     p.output_shape = {"1"};
@@ -173,14 +170,14 @@ void draw_row_norm(GrammarParts& parts) {
   draw_pre(parts, shape, p.family == Family::layer_norm || p.family == Family::rms_norm ? 0.4 : 0.25, true);
   const bool scaled = p.family == Family::layer_norm || p.family == Family::rms_norm;
   std::vector<int> extra;
-  const auto row_operand = [&](std::initializer_list<std::string_view> names) {
-    extra.push_back(parts.add(parts.name(names), "row", {shape.back()}));
+  const auto row_operand = [&](RoleNames candidates) {
+    extra.push_back(parts.add(parts.name(candidates), "row", {shape.back()}));
   };
-  if (scaled && parts.chance(0.6)) row_operand({"weight", "gain", "gamma_w"});
-  if (scaled && parts.chance(0.4)) row_operand({"bias", "beta_b", "shift_b"});
+  if (scaled && parts.chance(0.6)) row_operand(names::norm_weight);
+  if (scaled && parts.chance(0.4)) row_operand(names::norm_bias);
   if (p.operands.size() < 4 && parts.chance(0.15))
-    extra.push_back(parts.add(parts.name({"skip", "res_in", "h_in"}), "full", shape));
-  p.output = parts.name({"y", "out", "result", "output"});
+    extra.push_back(parts.add(parts.name(names::norm_skip), "full", shape));
+  p.output = parts.name(names::output);
   p.output_shape = shape;
   if (scaled && extra.size() == 2 && parts.chance(0.6)) {
     // weight * normalised + bias, as everybody writes it
@@ -194,7 +191,7 @@ void draw_row_norm(GrammarParts& parts) {
   }
   std::string value = parts.torch(p.pre), before;
   if (!p.pre.trivial() || p.family == Family::rms_norm || p.causal) {
-    const std::string name = parts.name({"t", "h", "v", "e"});
+    const std::string name = parts.name(names::input_local);
     before = name + " = " + value + "\n";
     value = name;
   }
@@ -233,14 +230,14 @@ void draw_scan(GrammarParts& parts) {
   parts.draw_dtype(p.family == Family::cummax ? 0.1 : 0, 0.1);
   const std::vector<std::string> shape = draw_row_shape(parts, 0.15);
   draw_pre(parts, shape, 0.2, true);
-  p.output = parts.name({"y", "out", "result", "output"});
+  p.output = parts.name(names::output);
   p.output_shape = shape;
   parts.draw_post({}, 0.3, parts.pick({1, 1, 2}));
   const std::string value = parts.torch(p.pre);
   std::string core = fmt::format("torch.cumsum({}, -1)", value), before;
   if (p.family == Family::cummax) core = fmt::format("torch.cummax({}, -1)[0]", value);
   if (p.family == Family::exclusive_cumsum) {
-    const std::string name = parts.name({"t", "h", "v", "e"});
+    const std::string name = parts.name(names::input_local);
     before = name + " = " + value + "\n";
     core = fmt::format("torch.cumsum({0}, -1) - {0}", name);
   }

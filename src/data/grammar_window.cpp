@@ -5,23 +5,23 @@
 #include "data/grammar.h"
 
 namespace kw {
-namespace {
 
-// The length of the output along one axis, as a shape entry.
-std::string output_length(const Problem& p, const std::string& length) {
+std::string window_extent(const std::string& length, int window, int stride, int padding) {
+  // stride 1 with padding that keeps the length
+  if (stride == 1 && 2 * padding == window - 1) return length;
   // (length + 2 * padding - window) / stride + 1, simplified as a person would
   const auto shifted = [&](int less) {
     return less == 0 ? length : fmt::format("{} {} {}", length, less > 0 ? "-" : "+", std::abs(less));
   };
-  const int reduce = p.window - 2 * p.padding;
-  if (p.stride == 1) return shifted(reduce - 1);
-  return fmt::format("{} / {} + 1", reduce == 0 ? length : "(" + shifted(reduce) + ")", p.stride);
+  const int reduce = window - 2 * padding;
+  if (stride == 1) return shifted(reduce - 1);
+  return fmt::format("{} / {} + 1", reduce == 0 ? length : "(" + shifted(reduce) + ")", stride);
 }
 
+namespace {
+
 std::string shape_entry(const Problem& p, const std::string& length) {
-  // stride 1 with padding that keeps the length
-  if (p.stride == 1 && 2 * p.padding == p.window - 1) return length;
-  return output_length(p, length);
+  return window_extent(length, p.window, p.stride, p.padding);
 }
 
 void draw_pooling(GrammarParts& parts) {
@@ -34,30 +34,30 @@ void draw_pooling(GrammarParts& parts) {
   p.stride = parts.chance(0.5) ? p.window : parts.pick({1, 2, 2, 3});
   p.padding = parts.chance(0.4) ? parts.pick({1, p.window / 2}) : 0;
   if (2 * p.padding > p.window) p.padding = 0;
-  std::vector<std::string> shape{parts.name({"batch", "b", "images", "N"}), parts.name({"channels", "c", "maps", "C"})};
+  std::vector<std::string> shape{parts.name(names::image_batch), parts.name(names::image_channels)};
   parts.dim(shape[0], 1, 3, {4, 8, 16});
   parts.dim(shape[1], 1, 5, {16, 32, 64});
   if (two) {
-    shape.push_back(parts.name({"height", "h", "H"}));
-    shape.push_back(parts.name({"width", "w_in", "W"}));
+    shape.push_back(parts.name(names::height));
+    shape.push_back(parts.name(names::width));
     parts.dim(shape[2], p.window, 30, {56, 64, 112, 128});
     parts.dim(shape[3], p.window, 30, {56, 64, 112, 128});
   } else {
-    shape.push_back(parts.name({"length", "steps", "samples", "L"}));
+    shape.push_back(parts.name(names::signal_length));
     parts.dim(shape[2], p.window, 300, {2048, 4096, 8192});
   }
-  std::vector<int> used{parts.add(parts.name({"x", "input", "signal", "data"}), "full", shape)};
+  std::vector<int> used{parts.add(parts.name(names::pool_full), "full", shape)};
   const bool plain = parts.chance(0.35);
-  if (!plain && parts.chance(0.2)) used.push_back(parts.add(parts.name({"other", "z", "gate"}), "full", shape));
+  if (!plain && parts.chance(0.2)) used.push_back(parts.add(parts.name(names::pool_second), "full", shape));
   p.pre =
       plain ? operand_expression(0) : parts.expression(used, parts.pick({1, 1, 2}) + static_cast<int>(used.size()) - 1);
   std::vector<int> extra;
   if (parts.chance(0.2)) {
-    const std::string own = parts.name({"bias", "scale_c", "shift_c"});
+    const std::string own = parts.name(names::pool_channel);
     extra.push_back(parts.add(own, "channel", {shape[1]}, own + (two ? ".view(-1, 1, 1)" : ".unsqueeze(1)")));
   }
   parts.draw_post(extra, 0.4, parts.pick({1, 1, 2}));
-  p.output = parts.name({"y", "out", "result", "output"});
+  p.output = parts.name(names::output);
   p.output_shape = {shape[0], shape[1]};
   for (std::size_t i = 2; i < shape.size(); ++i) p.output_shape.push_back(shape_entry(p, shape[i]));
   const std::string value = parts.torch(p.pre);
@@ -75,42 +75,42 @@ void draw_convolution(GrammarParts& parts) {
   p.window = two ? parts.pick({3, 3, 5}) : parts.pick({3, 5, 7, 3});
   p.stride = parts.pick({1, 1, 1, 2});
   p.padding = parts.chance(0.6) ? p.window / 2 : 0;
-  const std::string batch = parts.name({"batch", "b", "images", "N"});
-  const std::string in_channels = parts.name({"channels", "in_channels", "c_in", "cin"});
+  const std::string batch = parts.name(names::image_batch);
+  const std::string in_channels = parts.name(names::in_channels);
   parts.dim(batch, 1, 2, {8, 16, 32});
   // So many that loops over the weights go round at small sizes too.
   parts.dim(in_channels, 1, depthwise ? 6 : two ? 44 : 60, {16, 32, 64});
   std::vector<std::string> shape{batch, in_channels};
   if (two) {
-    shape.push_back(parts.name({"height", "h", "H"}));
-    shape.push_back(parts.name({"width", "w_in", "W"}));
+    shape.push_back(parts.name(names::height));
+    shape.push_back(parts.name(names::width));
     parts.dim(shape[2], p.window, 18, {32, 56, 64});
     parts.dim(shape[3], p.window, 18, {32, 56, 64});
   } else {
-    shape.push_back(parts.name({"length", "steps", "samples", "L"}));
+    shape.push_back(parts.name(names::signal_length));
     parts.dim(shape[2], p.window, 90, {512, 1024, 2000});
   }
-  parts.add(parts.name({"x", "input", "signal"}), "left", shape);
+  parts.add(parts.name(names::conv_input), "left", shape);
   const std::string taps = std::to_string(p.window);
   std::string out_channels = in_channels;
   std::vector<std::string> weight_shape{in_channels, "1"};
   if (!depthwise) {
-    out_channels = parts.name({"out_channels", "c_out", "filters", "cout"});
+    out_channels = parts.name(names::out_channels);
     parts.dim(out_channels, 1, 7, {32, 64, 128});
     weight_shape = {out_channels, in_channels};
   }
   for (int i = 0; i < (two ? 2 : 1); ++i) weight_shape.push_back(taps);
-  parts.add(parts.name({"weight", "w", "kernel_w", "filter"}), "right", weight_shape);
+  parts.add(parts.name(names::conv_weight), "right", weight_shape);
   std::vector<int> extra;
   if (parts.chance(0.45)) {
-    const std::string own = parts.name({"bias", "b_out", "shift"});
+    const std::string own = parts.name(names::conv_bias);
     extra.push_back(parts.add(own, "channel", {out_channels}, own + (two ? ".view(-1, 1, 1)" : ".unsqueeze(1)")));
   }
   p.pre = operand_expression(0);
-  p.output = parts.name({"y", "out", "result", "output"});
+  p.output = parts.name(names::output);
   p.output_shape = {batch, out_channels};
   for (std::size_t i = 2; i < shape.size(); ++i) p.output_shape.push_back(shape_entry(p, shape[i]));
-  if (parts.chance(0.15)) extra.push_back(parts.add(parts.name({"residual", "skip"}), "full", p.output_shape));
+  if (parts.chance(0.15)) extra.push_back(parts.add(parts.name(names::conv_residual), "full", p.output_shape));
   parts.draw_post(extra, 0.5, parts.pick({1, 1, 2}) + static_cast<int>(extra.size()) - (extra.empty() ? 0 : 1));
   std::string options;
   if (p.stride > 1) options += fmt::format(", stride={}", p.stride);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
+#include "normal_form/normal_form.h"
 
 namespace kw {
 namespace {
@@ -19,7 +20,8 @@ std::uint64_t judge_ticket(std::uint64_t episode, std::size_t place) { return (e
 struct EpisodeEngine::Running {
   std::string identity;  // in the store; empty without one
   Episode episode;
-  Turn turn;  // the one that is being taken
+  NormalForm asked;  // the task as agents read it
+  Turn turn;         // the one that is being taken
   RequestId request = 0;
   std::size_t unjudged = 0;
   Clock::time_point turn_began;
@@ -114,6 +116,8 @@ Result<void> EpisodeEngine::admit() {
 // Goes on where the store says it was.
 Result<void> EpisodeEngine::begin(Running& running) {
   Episode& episode = running.episode;
+  // A kernel that the user gave has the names that the task has; the agents' own kernels have those that they learned.
+  running.asked = normal_form(*episode.request.task, episode.request.kernel.empty() ? Names::learned : Names::kept);
   if (options_.store != nullptr) {
     running.identity = episode_identity(episode.request, options_.episode, options_.model);
     if (!in_store_.insert(running.identity).second)
@@ -142,7 +146,7 @@ Result<void> EpisodeEngine::begin(Running& running) {
 Result<void> EpisodeEngine::ask(Running& running) {
   Episode& episode = running.episode;
   if (const auto why = end_after(episode, options_.episode)) return end(running, *why);
-  const PromptRequest question = next_question(episode, options_.episode);
+  const PromptRequest question = next_question(episode, running.asked.task, options_.episode);
   auto prompt = scribe_.prompt_ids(question);
   if (!prompt.ok()) return end(running, EpisodeEnd::refused, to_string(prompt.error()));
   if (options_.episode.temperature == 0 && !episode.turns.empty() && episode.turns.back().prompt == *prompt)

@@ -77,9 +77,9 @@ std::uint64_t turn_seed(std::uint64_t seed, std::uint64_t episode, int turn) {
   return Random(Random(seed, episode).next(), static_cast<std::uint64_t>(turn)).next();
 }
 
-PromptRequest next_question(const Episode& episode, const EpisodeOptions& options) {
+PromptRequest next_question(const Episode& episode, const Task& asked, const EpisodeOptions& options) {
   PromptRequest request;
-  request.task = episode.request.task.get();
+  request.task = &asked;
   request.target = options.asked_speedup;
   if (!episode.current) {
     request.role = AgentRole::generator;

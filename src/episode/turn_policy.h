@@ -46,8 +46,9 @@ Result<void> check_options(const EpisodeOptions& options);
 // Of the answers of a turn, sample s with sample_seed(turn_seed, s). The same (seed, episode, turn) gives the same.
 std::uint64_t turn_seed(std::uint64_t seed, std::uint64_t episode, int turn);
 
-// The question of the next turn. Views into the episode: it must outlive the request and not change meanwhile.
-PromptRequest next_question(const Episode& episode, const EpisodeOptions& options);
+// The question of the next turn; `asked` is the normal form of the episode's task. Views into both: they must outlive
+// the request and not change meanwhile.
+PromptRequest next_question(const Episode& episode, const Task& asked, const EpisodeOptions& options);
 // Tokens that each answer of the next turn may have, by the budgets; 0: none are left.
 std::int64_t tokens_left_for_answer(const Episode& episode, const EpisodeOptions& options);
 

@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "evaluate/exam_judges.h"
+#include "normal_form/normal_form.h"
 #include "reward/facts.h"
 
 namespace kw {
@@ -124,7 +125,9 @@ class Sitting {
     const ExamQuestion& question = questions_[index];
     PromptRequest prompt;
     prompt.role = question.role;
-    prompt.task = &question.task;
+    // In the words that were learned; the names of a kernel that is shown must stay.
+    const NormalForm asked = normal_form(question.task, question.kernel.empty() ? Names::learned : Names::kept);
+    prompt.task = &asked.task;
     prompt.level = question.level;
     prompt.kernel = question.kernel;
     if (question.role == AgentRole::optimizer && question.verdict) prompt.verdict = &*question.verdict;
