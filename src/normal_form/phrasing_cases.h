@@ -346,6 +346,14 @@ inline constexpr std::array phrasing_cases{
                  "x[batch,channels,height,width]>y[batch,channels,(height - 2) / 2 + 1,(width - 2) / 2 + 1];return F.max_pool2d(x, 2, 2, 0)"},
     PhrasingCase{"x:f32[batch,channels,length]>y:f32[batch,channels,(length - 5) / 3 + 1]", "return F.max_pool1d(x, 5, 3)",
                  "x[batch,channels,length]>y[batch,channels,(length - 5) / 3 + 1];return F.max_pool1d(x, 5, 3, 0)"},
+    PhrasingCase{"x:f32[n]>y:f32[1]", "return x.sum(0, keepdim=True)",
+                 "x[n]>y[1];return torch.sum(x, [0]).reshape(1)"},
+    PhrasingCase{"x:f32[n]>y:f32[1]", "return torch.amax(x, dim=0, keepdim=True) * 2",
+                 "x[n]>y[1];r = torch.amax(x, [0]).reshape(1);return r * 2"},
+    PhrasingCase{"x:f32[n]>y:f32[n]", "return 0.5 * x * (1 + torch.erf(x / math.sqrt(2.0)))",
+                 "x[n]>y[n];return F.gelu(x)"},
+    PhrasingCase{"x:f32[n]>y:f32[n]", "return x * 0.5 * (1.0 + torch.erf(x * 0.7071067811865476))",
+                 "x[n]>y[n];return F.gelu(x)"},
 };
 // clang-format on
 
