@@ -63,6 +63,13 @@ TEST(AgentCommands, RewardRefusesBadUsage) {
   }
 }
 
+TEST(AgentCommands, PromptsAreInTheWordsThatWereLearned) {
+  const auto learned = run({"prompt", "matmul_bias_relu", "--style", "compact"});
+  EXPECT_NE(learned.output.find("r = torch.matmul(a, b_mat)\nreturn torch.relu(r + bias)"), std::string::npos);
+  const auto written = run({"prompt", "matmul_bias_relu", "--style", "compact", "--as-written"});
+  EXPECT_NE(written.output.find("torch.relu(torch.matmul(a, b) + bias)"), std::string::npos);
+}
+
 TEST(AgentCommands, PromptOfEachRole) {
   const auto compact = run({"prompt", "softmax", "--style", "compact"});
   EXPECT_TRUE(compact.output.starts_with("<|gen|>x:f32")) << compact.output << compact.error_output;

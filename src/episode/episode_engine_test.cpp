@@ -10,6 +10,14 @@ EpisodeRequest row_sum_request(std::uint64_t number = 0, const std::string& kern
   return {number, task, "", kernel};
 }
 
+TEST(EpisodeEngine, AsksInTheWordsThatWereLearned) {
+  const Episode episode = Scripted(row_sum_script).run_one(row_sum_request(), engine_options());
+  const std::string asked = test_dialect().tokenizer().decode(episode.turns[0].prompt).value();
+  EXPECT_NE(asked.find("torch.sum(x, -1)"), std::string::npos) << asked;
+  // The conversation itself is about the task as it was given.
+  EXPECT_NE(episode.request.task->pytorch.find("x.sum(-1)"), std::string::npos);
+}
+
 TEST(EpisodeEngine, RepairsThenImprovesThenIsDone) {
   Scripted scripted(row_sum_script);
   const Episode episode = scripted.run_one(row_sum_request(), engine_options());

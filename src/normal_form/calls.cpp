@@ -273,6 +273,9 @@ class Call {
     }
     if (places.back() == *rank - 1 && places.size() == 1) places.back() = -1;
     places.insert(places.end(), more.begin(), more.end());
+    // Of a vector, keepdim does what reshape(1) does.
+    if (*rank == 1 && keeps)
+      return book_.core("one", {book_.core(what, {value}, places, std::vector<std::string>{})}, {}, shape);
     return book_.core(what, {value}, places, shape, keeps);
   }
 

@@ -31,6 +31,7 @@ std::vector<std::string> inputs_of(const Operation& operation, const Task& task,
 struct Role {
   std::string name;
   std::vector<RoleNames> lists;
+  RoleNames elsewhere = {};  // those that mean something else in tasks that look alike: only where nothing else changes
 };
 // Sizes, inputs, output: in the order in which the grammar names them.
 std::vector<Role> roles_of(const Operation& operation, const Frame& frame, const Task& task);

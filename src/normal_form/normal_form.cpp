@@ -24,23 +24,28 @@ std::vector<std::string> names_of(const Task& task) {
   return all;
 }
 
-// A name that its role knows stays; the others get the first of their lists that is free.
-Renaming rename(const std::vector<Role>& roles, const Task& task) {
+// A name that its role knows stays; the others get the first of their lists that is free. `clear`: none that means
+// something else elsewhere.
+Renaming rename(const std::vector<Role>& roles, const Task& task, bool clear) {
   std::set<std::string> taken;
   const auto role_of = [&](const std::string& name) {
     return std::find_if(roles.begin(), roles.end(), [&](const Role& role) { return role.name == name; });
   };
+  const auto stays = [&](const Role& role) {
+    return stands_in(role.lists, role.name) && !(clear && stands_in({role.elsewhere}, role.name));
+  };
   for (const std::string& name : names_of(task)) {
     const auto role = role_of(name);
-    if (role == roles.end() || stands_in(role->lists, name)) taken.insert(name);
+    if (role == roles.end() || stays(*role)) taken.insert(name);
   }
   Renaming renamed;
   for (const Role& role : roles) {
-    if (stands_in(role.lists, role.name)) continue;
+    if (stays(role)) continue;
     std::string chosen;
     for (const RoleNames list : role.lists)
       for (const std::string_view name : list)
-        if (chosen.empty() && !taken.contains(std::string(name))) chosen = name;
+        if (chosen.empty() && !taken.contains(std::string(name)) && (!clear || !stands_in({role.elsewhere}, name)))
+          chosen = name;
     for (int number = 2; chosen.empty(); ++number)
       if (const std::string next = fmt::format("{}{}", role.lists[0][0], number); !taken.contains(next)) chosen = next;
     taken.insert(chosen);
@@ -145,29 +150,32 @@ std::string function_text(const Task& task, const std::vector<std::string>& para
   return text;
 }
 
+NormalForm written(const Task& task, const Operation& operation, const Frame& frame, const Renaming& renamed) {
+  NormalForm form{task, false, {renamed.begin(), renamed.end()}};
+  form.changed = write_window_shape(operation, frame, form.task) || !renamed.empty();
+  rename(form.task, renamed);
+  const std::string lines = phrase(operation, frame, renamed, names_of(form.task));
+  if (lines.empty()) return {task, false, {}};
+  std::vector<std::string> parameters;
+  for (const std::string& name : operation.parameters) parameters.push_back(renamed_text(name, renamed));
+  form.task.pytorch = function_text(task, parameters, lines);
+  form.changed = form.changed || form.task.pytorch != task.pytorch;
+  return form;
+}
+
 }  // namespace
 
 NormalForm normal_form(const Task& task, Names names) {
-  NormalForm form{task, false, {}};
-  if (task.outputs.size() != 1) return form;
+  const NormalForm as_it_is{task, false, {}};
+  if (task.outputs.size() != 1) return as_it_is;
   const auto operation = read_operation(task);
-  if (!operation) return form;
+  if (!operation) return as_it_is;
   const auto frame = frame_of(*operation, task);
-  if (!frame) return form;
-  Renaming renamed;
-  if (names == Names::learned) renamed = rename(roles_of(*operation, *frame, task), task);
-  form.changed = write_window_shape(*operation, *frame, form.task) || !renamed.empty();
-  rename(form.task, renamed);
-  const std::string lines = phrase(*operation, *frame, renamed, names_of(form.task));
-  if (lines.empty()) return {task, false, {}};
-  std::vector<std::string> parameters;
-  const auto function = parse_python(task.pytorch);
-  for (const PythonParameter& parameter : function->parameters)
-    if (!parameter.whole_number) parameters.push_back(renamed_text(parameter.name, renamed));
-  form.task.pytorch = function_text(task, parameters, lines);
-  form.changed = form.changed || form.task.pytorch != task.pytorch;
-  form.renamed.assign(renamed.begin(), renamed.end());
-  return form;
+  if (!frame) return as_it_is;
+  if (names == Names::kept) return written(task, *operation, *frame, {});
+  const std::vector<Role> roles = roles_of(*operation, *frame, task);
+  const NormalForm form = written(task, *operation, *frame, rename(roles, task, false));
+  return form.changed ? written(task, *operation, *frame, rename(roles, task, true)) : form;
 }
 
 std::string description_of(const NormalForm& form) {

@@ -60,6 +60,7 @@ class Reading {
                                     [&](const TensorSpec& each) { return each.name == parameter.name; });
     if (input != task_.inputs.end()) {
       term.kind = TermKind::input;
+      made_.parameters.push_back(parameter.name);
       term.floating = is_floating_point(input->dtype);
       term.shape.emplace();
       for (const Expression& extent : input->shape) term.shape->push_back(extent.text());

@@ -8,8 +8,9 @@ namespace kw {
 
 struct Operation {
   TermBook book;
-  std::vector<int> results;           // one for each output
-  std::map<int, std::string> locals;  // what the text calls a term
+  std::vector<std::string> parameters;  // tensors and scalars, in the text's order; sizes are left out
+  std::vector<int> results;             // one for each output
+  std::map<int, std::string> locals;    // what the text calls a term
 };
 
 // Nothing where the text is of a kind that is not understood.

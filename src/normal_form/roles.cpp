@@ -77,6 +77,10 @@ class RoleBook {
       if (rank == 1) sizes(shape, {names::vector_length});
       if (rank == 2) sizes(shape, {names::plane_rows, names::plane_cols});
       operands(names, rank, {names::element_full}, {names::element_full}, {names::element_full});
+      // `b` of a matrix is mostly a row of it.
+      for (Role& role : roles_)
+        if (rank == 2 && role.lists[0].data() == RoleNames(names::element_full).data())
+          role.elsewhere = names::broadcast_narrow;
       return output(names::element_output);
     }
     if (rank == 2) sizes(shape, {names::broadcast_rows, names::broadcast_cols});

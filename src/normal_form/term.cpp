@@ -221,8 +221,25 @@ int divided(TermBook& book, int first, int second) {
   return plain_scalar(book, Op::divide, first, second, -1, 0);
 }
 
+// x * 0.5 * (erf(x / sqrt(2)) + 1), written out: x; -1 where it is something else.
+int gelu_argument(const TermBook& book, int half, int factor) {
+  if (!book.is_op(half, Op::multiply) || !book.is_number(book.at(half).parts[1], 0.5)) return -1;
+  if (!book.is_op(factor, Op::add) || !book.is_number(book.at(factor).parts[1], 1)) return -1;
+  const Term& erf = book.at(book.at(factor).parts[0]);
+  if (erf.kind != TermKind::python || erf.text != "call torch.erf") return -1;
+  const int x = book.at(half).parts[0], scaled = erf.parts[0];
+  const bool divided = book.is_op(scaled, Op::divide);
+  if ((!divided && !book.is_op(scaled, Op::multiply)) || book.at(scaled).parts[0] != x) return -1;
+  const Term& by = book.at(book.at(scaled).parts[1]);
+  const bool root = by.kind == TermKind::python && by.text == "call math.sqrt" && book.is_number(by.parts[0], 2);
+  const double value = by.kind == TermKind::number ? by.value : 0;
+  const bool fits = divided ? root || std::abs(value - std::sqrt(2.0)) < 1e-7 : std::abs(value - std::sqrt(0.5)) < 1e-7;
+  return fits ? x : -1;
+}
+
 int multiplied(TermBook& book, int first, int second) {
   if (first == second) return make_scalar(book, Op::square, first);
+  if (const int x = gelu_argument(book, first, second); x >= 0) return make_scalar(book, Op::gelu, x);
   for (const auto& [value, factor] : {std::pair(first, second), std::pair(second, first)}) {
     if (book.is_op(factor, Op::sigmoid) && book.at(factor).parts[0] == value) return make_scalar(book, Op::silu, value);
     const auto inner = under_root(book, factor, Op::rsqrt);
