@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "normal_form/operation.h"
 
@@ -213,8 +214,12 @@ class Call {
         BinaryName{"minimum", Op::minimum}, BinaryName{"fmax", Op::maximum},       BinaryName{"fmin", Op::minimum}};
     for (const BinaryName& each : names) {
       if (each.name != short_) continue;
-      const auto a = bind({"input", "other"});
-      return a && (*a)[1] >= 0 ? make_scalar(book_, each.op, (*a)[0], (*a)[1]) : -1;
+      const bool scales = each.op == Op::add || each.op == Op::subtract;  // its second operand by alpha
+      const auto a = scales ? bind({"input", "other", "alpha"}) : bind({"input", "other"});
+      if (!a || (*a)[1] < 0) return -1;
+      int other = (*a)[1];
+      if (scales && !plain((*a)[2], 1)) other = make_scalar(book_, Op::multiply, other, (*a)[2]);
+      return make_scalar(book_, each.op, (*a)[0], other);
     }
     if (short_ == "pow") {
       const auto a = bind({"input", "exponent"});
@@ -575,7 +580,52 @@ class Call {
     return along(value, static_cast<std::int64_t>(extents.size() - 1 - *place), static_cast<std::int64_t>(*place));
   }
 
+  // Products of two: "ij,jk->ik", either operand transposed, letters before them that all three share.
+  int einsum() {
+    if (call_.values.size() < 2 || std::ranges::any_of(call_.keys, [](const auto& key) { return !key.empty(); }))
+      return -1;
+    Values factors(call_.values.begin() + 1, call_.values.end());
+    if (factors.size() == 1) factors = list_of(factors[0]);
+    if (factors.size() != 2) return -1;
+    const Term& word = book_.at(call_.values[0]);
+    std::string text;
+    for (const char c : word.text)
+      if (c != '"' && c != '\'' && c != ' ') text += c;
+    const std::size_t comma = text.find(','), arrow = text.find("->");
+    if (word.kind != TermKind::word || comma == std::string::npos || arrow == std::string::npos || arrow < comma)
+      return -1;
+    std::string left = text.substr(0, comma), right = text.substr(comma + 1, arrow - comma - 1);
+    std::string result = text.substr(arrow + 2);
+    const auto fits = [&](int value, const std::string& letters) {
+      const bool once = std::ranges::all_of(letters, [&](char c) {
+        return std::isalpha(static_cast<unsigned char>(c)) != 0 && std::ranges::count(letters, c) == 1;
+      });
+      return once && book_.rank(value) == static_cast<int>(letters.size());
+    };
+    int a = factors[0], b = factors[1];
+    if (!fits(a, left) || !fits(b, right)) return -1;
+    if (left.size() == 2 && right.size() == 1 && left[1] == right[0] && result == left.substr(0, 1))
+      return make_matmul(book_, a, b);
+    if (left.size() < 2 || left.size() != right.size() || result.size() != left.size()) return -1;
+    const std::size_t lead = left.size() - 2;
+    if (left.substr(0, lead) != right.substr(0, lead) || left.substr(0, lead) != result.substr(0, lead)) return -1;
+    left.erase(0, lead);
+    right.erase(0, lead);
+    result.erase(0, lead);
+    if (left[1] == result[0]) {
+      std::swap(left[0], left[1]);
+      a = make_transpose(book_, a, -2, -1);
+    }
+    if (right[0] == result[1]) {
+      std::swap(right[0], right[1]);
+      b = make_transpose(book_, b, -2, -1);
+    }
+    const bool product = left[0] == result[0] && right[1] == result[1] && left[1] == right[0] && left[0] != right[1];
+    return product ? make_matmul(book_, a, b) : -1;
+  }
+
   int product() {
+    if (short_ == "einsum" && !method_) return einsum();
     if (short_ == "matmul" || short_ == "mm" || short_ == "bmm" || short_ == "mv") {
       const auto a = bind({"input", short_ == "matmul" ? "other" : short_ == "mv" ? "vec" : "mat2"});
       return a && (*a)[1] >= 0 ? make_matmul(book_, (*a)[0], (*a)[1]) : -1;
