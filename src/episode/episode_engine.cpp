@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/interrupt.h"
-#include "normal_form/normal_form.h"
+#include "normal_form/launcher_order.h"
 
 namespace kw {
 namespace {
@@ -146,7 +146,8 @@ Result<void> EpisodeEngine::begin(Running& running) {
 Result<void> EpisodeEngine::ask(Running& running) {
   Episode& episode = running.episode;
   if (const auto why = end_after(episode, options_.episode)) return end(running, *why);
-  const PromptRequest question = next_question(episode, running.asked.task, options_.episode);
+  PromptRequest question = next_question(episode, running.asked.task, options_.episode);
+  question.kernel = in_asked_order(running.asked, question.kernel);
   auto prompt = scribe_.prompt_ids(question);
   if (!prompt.ok()) return end(running, EpisodeEnd::refused, to_string(prompt.error()));
   if (options_.episode.temperature == 0 && !episode.turns.empty() && episode.turns.back().prompt == *prompt)
@@ -186,6 +187,7 @@ Result<void> EpisodeEngine::take_answers(Running& running, std::vector<Generated
     TurnSample& sample = turn.samples.emplace_back();
     const bool ended = said.finish == FinishReason::stop_token;
     read_sample(sample, dialect_.read_answer(said.text, ended, options_.episode.limits));
+    sample.kernel = in_task_order(running.asked, sample.kernel);
     statistics_.sampled_tokens += static_cast<std::int64_t>(said.tokens.size());
     sample.tokens = std::move(said.tokens);
     sample.log_probs = std::move(said.log_probs);

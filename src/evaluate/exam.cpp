@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "evaluate/exam_judges.h"
-#include "normal_form/normal_form.h"
+#include "normal_form/launcher_order.h"
 #include "reward/facts.h"
 
 namespace kw {
@@ -121,12 +121,16 @@ class Sitting {
     return {};
   }
 
+  // In the words that were learned; the names of a kernel that is shown must stay.
+  static NormalForm asked_form(const ExamQuestion& question) {
+    return normal_form(question.task, question.kernel.empty() ? Names::learned : Names::kept);
+  }
+
   Result<RequestId> ask(Scribe& scribe, std::size_t index) {
     const ExamQuestion& question = questions_[index];
     PromptRequest prompt;
     prompt.role = question.role;
-    // In the words that were learned; the names of a kernel that is shown must stay.
-    const NormalForm asked = normal_form(question.task, question.kernel.empty() ? Names::learned : Names::kept);
+    const NormalForm asked = asked_form(question);
     prompt.task = &asked.task;
     prompt.level = question.level;
     prompt.kernel = question.kernel;
@@ -167,8 +171,10 @@ class Sitting {
       }
     } else {
       answer.answer = dialect_.read_answer(answer.text, sample.finish == FinishReason::stop_token);
-      if (answer.answer.outcome == AnswerOutcome::kernel)
+      if (answer.answer.outcome == AnswerOutcome::kernel) {
+        answer.answer.kernel = in_task_order(asked_form(question), answer.answer.kernel);
         pending.ticket = pool_.submit(question.task, answer.answer.kernel);
+      }
     }
     if (!pending.ticket) ++without_kernel_;
   }

@@ -136,6 +136,39 @@ bool write_window_shape(const Operation& operation, const Frame& frame, Task& ta
   return changed;
 }
 
+// Inputs in the order in which drawn tasks have them, sizes in the order in which they then appear.
+void reorder(Task& task, const std::vector<Role>& roles, const Renaming& renamed) {
+  std::vector<TensorSpec> ordered;
+  for (const Role& role : roles)
+    for (const TensorSpec& input : task.inputs)
+      if (input.name == renamed_text(role.name, renamed)) ordered.push_back(input);
+  if (ordered.size() != task.inputs.size()) return;  // one that nothing uses
+  task.inputs = std::move(ordered);
+  std::vector<std::string> names;
+  for (const auto* side : {&task.inputs, &task.outputs})
+    for (const TensorSpec& tensor : *side)
+      for (const Expression& extent : tensor.shape)
+        for (const std::string& name : extent.names())
+          if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  if (names.size() == task.size_names.size()) task.size_names = std::move(names);
+}
+
+// Place of each of the launcher's parameters among those of `before`; empty: all stand where they stood.
+std::vector<std::size_t> places_in(const Task& before, const Task& now) {
+  const std::vector<Parameter> from = before.parameters(), to = now.parameters();
+  std::vector<std::size_t> places;
+  bool moved = false;
+  for (std::size_t i = 0; i + 1 < to.size(); ++i) {
+    const auto found = std::find_if(from.begin(), from.end(), [&](const Parameter& each) {
+      return each.name == to[i].name && (each.role == Parameter::Role::size) == (to[i].role == Parameter::Role::size);
+    });
+    places.push_back(static_cast<std::size_t>(found - from.begin()));
+    moved = moved || places.back() != i;
+  }
+  if (!moved) places.clear();
+  return places;
+}
+
 std::string function_text(const Task& task, const std::vector<std::string>& parameters, const std::string& lines) {
   std::string list;
   for (const std::string& name : parameters) list += (list.empty() ? "" : ", ") + name;
@@ -150,14 +183,24 @@ std::string function_text(const Task& task, const std::vector<std::string>& para
   return text;
 }
 
-NormalForm written(const Task& task, const Operation& operation, const Frame& frame, const Renaming& renamed) {
-  NormalForm form{task, false, {renamed.begin(), renamed.end()}};
+// roles: none where names and order are kept.
+NormalForm written(const Task& task, const Operation& operation, const Frame& frame, const Renaming& renamed,
+                   const std::vector<Role>& roles) {
+  NormalForm form{task, false, {renamed.begin(), renamed.end()}, {}};
   form.changed = write_window_shape(operation, frame, form.task) || !renamed.empty();
   rename(form.task, renamed);
   const std::string lines = phrase(operation, frame, renamed, names_of(form.task));
-  if (lines.empty()) return {task, false, {}};
+  if (lines.empty()) return {task, false, {}, {}};
   std::vector<std::string> parameters;
   for (const std::string& name : operation.parameters) parameters.push_back(renamed_text(name, renamed));
+  const Task before = form.task;
+  reorder(form.task, roles, renamed);
+  form.places = places_in(before, form.task);
+  if (!form.places.empty()) {
+    parameters.clear();
+    for (const TensorSpec& input : form.task.inputs) parameters.push_back(input.name);
+    form.changed = true;
+  }
   form.task.pytorch = function_text(task, parameters, lines);
   form.changed = form.changed || form.task.pytorch != task.pytorch;
   return form;
@@ -166,16 +209,16 @@ NormalForm written(const Task& task, const Operation& operation, const Frame& fr
 }  // namespace
 
 NormalForm normal_form(const Task& task, Names names) {
-  const NormalForm as_it_is{task, false, {}};
+  const NormalForm as_it_is{task, false, {}, {}};
   if (task.outputs.size() != 1) return as_it_is;
   const auto operation = read_operation(task);
   if (!operation) return as_it_is;
   const auto frame = frame_of(*operation, task);
   if (!frame) return as_it_is;
-  if (names == Names::kept) return written(task, *operation, *frame, {});
+  if (names == Names::kept) return written(task, *operation, *frame, {}, {});
   const std::vector<Role> roles = roles_of(*operation, *frame, task);
-  const NormalForm form = written(task, *operation, *frame, rename(roles, task, false));
-  return form.changed ? written(task, *operation, *frame, rename(roles, task, true)) : form;
+  const NormalForm form = written(task, *operation, *frame, rename(roles, task, false), roles);
+  return form.changed ? written(task, *operation, *frame, rename(roles, task, true), roles) : form;
 }
 
 std::string description_of(const NormalForm& form) {

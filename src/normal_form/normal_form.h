@@ -20,6 +20,9 @@ struct NormalForm {
   Task task;
   bool changed = false;
   std::vector<std::pair<std::string, std::string>> renamed;  // tensors and sizes: the task's name, the new one
+  // Where each parameter of the asked launcher, but the stream, stands in the task's own; empty: all in their places.
+  // launcher_order.h brings a kernel from one to the other.
+  std::vector<std::size_t> places;
 };
 
 // Where the text is not understood, or is of no family that is drawn, the task stays as it is.

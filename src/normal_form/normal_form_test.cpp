@@ -9,6 +9,7 @@
 #include "data/stream.h"
 #include "data/task_json.h"
 #include "normal_form/frame.h"
+#include "normal_form/launcher_order.h"
 #include "normal_form/phrasing_cases.h"
 #include "reference/reference.h"
 #include "task/task_file.h"
@@ -89,8 +90,13 @@ void expect_same_meaning(const Task& task, const NormalForm& form) {
     ASSERT_TRUE(inputs.ok()) << to_string(inputs.error());
     const auto run = [&](const Task& asked, const Sizes& sizes) -> Result<std::vector<OutputTensor>> {
       KW_TRY(const auto reference, make_reference(asked));
-      for (std::size_t i = 0; i < inputs->size(); ++i) (*inputs)[i].name = asked.inputs[i].name;
-      return reference->run(*inputs, sizes, Precision::truth);
+      const bool moved = &asked == &form.task && !form.places.empty();
+      std::vector<InputTensor> given;
+      for (std::size_t i = 0; i < inputs->size(); ++i) {
+        given.push_back((*inputs)[moved ? form.places[i] : i]);
+        given.back().name = asked.inputs[i].name;
+      }
+      return reference->run(given, sizes, Precision::truth);
     };
     const auto before = run(task, task.sizes_small[which]), after = run(form.task, form.task.sizes_small[which]);
     ASSERT_TRUE(before.ok()) << task.pytorch << to_string(before.error());
@@ -169,6 +175,31 @@ TEST(NormalForm, KeepsNamesWhereTheyAreKept) {
   const NormalForm form = normal_form(task, Names::kept);
   EXPECT_TRUE(form.renamed.empty());
   EXPECT_EQ(compact(form.task), "a[m,k] b[k,n]>c[m,n];r = torch.matmul(a, b);return torch.relu(r)");
+}
+
+TEST(NormalForm, BringsInputsToTheLearnedOrderAndLaunchersBack) {
+  const Task task = task_of({"ids:i32[tokens] emb:f32[vocab,dim]>y:f32[tokens,dim]", "return emb[ids.long()]", ""});
+  const NormalForm form = normal_form(task);
+  EXPECT_EQ(compact(form.task),
+            "table[vocab,dim] ids[tokens]>y[tokens,dim];return torch.index_select(table, 0, ids.long())");
+  // table, ids, y, vocab, dim, tokens; the task has ids, emb, y, tokens, vocab, dim.
+  ASSERT_EQ(form.places, (std::vector<std::size_t>{1, 0, 2, 4, 5, 3}));
+  const std::string asked =
+      "__global__ void k() {}\nextern \"C\" void launch(const float* table, const int* ids,\n    float* y, int vocab, "
+      "int dim, int tokens, "
+      "cudaStream_t stream) {\n  k<<<(tokens + 1) / 2, 2, 0, stream>>>();\n}\n";
+  const std::string judged = in_task_order(form, asked);
+  EXPECT_NE(judged.find("launch(const int* ids, const float* table, float* y, int tokens, int vocab, int dim, "
+                        "cudaStream_t stream) {"),
+            std::string::npos)
+      << judged;
+  const std::string shown = in_asked_order(form, judged);
+  EXPECT_NE(shown.find("launch(const float* table, const int* ids, float* y, int vocab, int dim, int tokens, "),
+            std::string::npos);
+  for (const std::string odd :
+       {"", "launch(", "void launch(int a, int b)", "void launch(int /* , */ a", "relaunch(x)", "void launch"})
+    EXPECT_EQ(in_task_order(form, odd), odd);
+  EXPECT_TRUE(normal_form(task, Names::kept).places.empty()) << "a kernel that the user gave has the task's order";
 }
 
 TEST(NormalForm, LeavesWhatItDoesNotUnderstand) {

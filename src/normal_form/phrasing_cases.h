@@ -127,7 +127,7 @@ inline constexpr std::array phrasing_cases{
     PhrasingCase{"p:f32[n] q:f32[n] r:f32[n]>s:f32[n]", "return torch.addcmul(p, q, r)",
                  "x[n] a[n] b[n]>y[n];return x + a * b"},
     PhrasingCase{"alpha:f32[] x:f32[n] y:f32[n]>z:f32[n]", "return alpha * x + y",
-                 "alpha[] x[n] a[n]>z[n];return x * alpha + a"},
+                 "x[n] a[n] alpha[]>z[n];return x * alpha + a"},
     PhrasingCase{"x:f32[n] eps:f32[]>y:f32[n]", "return torch.rsqrt(x.abs() + eps)",
                  "x[n] alpha[]>y[n];return torch.rsqrt(torch.abs(x) + alpha)"},
     PhrasingCase{"gate:f32[rows,cols] up:f32[rows,cols]>y:f32[rows,cols]", "return F.silu(gate) * up",

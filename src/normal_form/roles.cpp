@@ -57,16 +57,19 @@ class RoleBook {
   void operands(const std::vector<std::string>& names, std::size_t rank, Lists first, Lists second, Lists narrow) {
     bool any = false;
     for (const std::string& name : names) {
-      const TensorSpec& spec = input(name);
-      if (spec.is_scalar()) {
-        add(name, {names::scalar});
-      } else if (spec.shape.size() == rank) {
-        add(name, any ? second : first);
-        any = true;
-      } else {
-        add(name, narrow);
-      }
+      if (input(name).is_scalar() || input(name).shape.size() != rank) continue;
+      add(name, any ? second : first);
+      any = true;
     }
+    for (const std::string& name : names)
+      if (!input(name).is_scalar()) add(name, narrow);
+    scalars(names);
+  }
+
+  // By value: the last.
+  void scalars(const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (input(name).is_scalar()) add(name, {names::scalar});
   }
 
   void elementwise() {
@@ -147,15 +150,15 @@ class RoleBook {
         row_operands();
         for (const std::string& name : behind()) {
           const TensorSpec& spec = input(name);
-          if (spec.is_scalar())
-            add(name, {names::scalar});
-          else if (spec.shape.size() > 1)
+          if (spec.is_scalar()) continue;
+          if (spec.shape.size() > 1)
             add(name, {names::norm_skip});
           else if (is_factor(name, frame_.root))
             add(name, {names::norm_weight, names::norm_bias});
           else
             add(name, {names::norm_bias, names::norm_weight});
         }
+        scalars(behind());
         return output(names::output);
       case Family::transpose: {
         const auto shape = shape_of(frame_.pre);
@@ -203,13 +206,9 @@ class RoleBook {
   }
 
   void extras(Lists narrow, Lists full) {
-    for (const std::string& name : behind()) {
-      const TensorSpec& spec = input(name);
-      if (spec.is_scalar())
-        add(name, {names::scalar});
-      else
-        add(name, spec.shape.size() == 1 ? narrow : full);
-    }
+    for (const std::string& name : behind())
+      if (!input(name).is_scalar()) add(name, input(name).shape.size() == 1 ? narrow : full);
+    scalars(behind());
   }
 
   void gathers(const Term& core) {
