@@ -1,7 +1,8 @@
 #pragma once
 // What a task asks for, in the words that drawn tasks use: the same operation, spelt and laid out as the grammar does
 // it, with the grammar's names. Agents that learned from drawn tasks read this instead of the task; a kernel for one is
-// a kernel for the other, because a launcher's parameters go by place. docs/normal_form.md says more.
+// a kernel for the other, because a launcher's parameters go by place (launcher_order.h). docs/normal_form.md says
+// more.
 
 #include <string>
 #include <utility>
