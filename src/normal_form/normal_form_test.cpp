@@ -213,6 +213,21 @@ TEST(NormalForm, LeavesWhatItDoesNotUnderstand) {
   }
 }
 
+// Calls that PyTorch would refuse are PyTorch's to refuse.
+TEST(NormalForm, LeavesCallsThatMakeNoSense) {
+  for (const char* body :
+       {"return torch.permute()", "return torch.view()", "return torch.reshape()", "return F.mse_loss()",
+        "return torch.max()", "return torch.transpose(x)", "return torch.permute(dims=[1, 0], input=x)",
+        "return torch.where(x > 0)", "return torch.einsum(\"ij,jk->ik\")", "return torch.einsum(\"\", x, x)",
+        "return torch.einsum(\",->\", x, x)", "return torch.einsum(\"ii,ij->ij\", x, x)", "return torch.cat()",
+        "return x.gather()", "return F.conv2d(x, x)"}) {
+    const Task task = task_of({"x:f32[rows,cols]>y:f32[rows,cols]", body, ""});
+    const NormalForm form = normal_form(task);
+    EXPECT_FALSE(form.changed) << body << "\n" << form.task.pytorch;
+    EXPECT_EQ(form.task.pytorch, task.pytorch);
+  }
+}
+
 TEST(NormalForm, PhrasingsKeepTheirMeaningSlow) {
   for (const PhrasingCase& phrasing : phrasing_cases) {
     const Task task = task_of(phrasing);
