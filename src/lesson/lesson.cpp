@@ -15,7 +15,6 @@ StreamOptions training_stream(const LessonPlan& plan) {
 }
 
 constexpr std::uint64_t ramp_candidates = 8;
-constexpr std::uint64_t any_style = 65;  // stands for one of 1 to 63
 
 bool chance(Random& random, double share) { return random.uniform() < share; }
 
@@ -124,23 +123,23 @@ Example LessonStream::generated(std::uint64_t index, Random& random, bool& named
   named = chance(random, plan_.level_named);
   const bool plain = !named && chance(random, plan_.plain_unnamed);
   example.level = plain ? levels.front() : pick(random, levels);
-  const std::uint64_t variant = variant_for(random, 1);
+  const std::uint64_t variant = house_variant(random, plan_.house_style).value_or(1);
   if (written != nullptr) *written = variant;
   example.kernel = stream_.kernel_for(example.drawn, example.level, variant);
   return example;
 }
 
-// In the house style as often as the plan says, and that with formulas as often as it says; else `other`.
-std::uint64_t LessonStream::variant_for(Random& random, std::uint64_t other) const {
-  if (!chance(random, plan_.house_style)) return other;
+// The house style in this share of cases, and that with formulas as often as the plan says.
+std::optional<std::uint64_t> LessonStream::house_variant(Random& random, double share) const {
+  if (!chance(random, share)) return std::nullopt;
   return plan_.formulas > 0 && chance(random, plan_.formulas) ? formula_style : house_style;
 }
 
 // Written anew at the same level, where the task can still be drawn; else as it stands in the store.
 std::string LessonStream::kernel_for(const JudgedTask& task, const JudgedKernel& like, Random& random) const {
   if (!task.drawn) return like.text;
-  std::uint64_t variant = variant_for(random, any_style);
-  if (variant == any_style) variant = static_cast<std::uint64_t>(random.integer(1, 63));
+  const auto house = house_variant(random, plan_.house_style);
+  const std::uint64_t variant = house ? *house : static_cast<std::uint64_t>(random.integer(1, 63));
   return book_->stream().kernel_for(*task.drawn, like.level, variant);
 }
 
@@ -152,14 +151,10 @@ std::optional<LessonStream::Improvement> LessonStream::unjudged_improvement(std:
   const Level before = chance(random, 0.5) ? levels.front() : pick(random, levels);
   for (const Level after : book_->faster_levels(problem.family, before, lesson_gain)) {
     if (std::ranges::count(levels, after) == 0) continue;
-    const bool house = chance(random, 0.5);
     // The Generator's kernels are what an Optimizer gets.
-    const bool formulas = house && plan_.formulas > 0 && chance(random, plan_.formulas);
-    improvement.before = stream_.kernel_for(improvement.drawn, before,
-                                            formulas ? formula_style
-                                            : house  ? house_style
-                                                     : 2);
-    improvement.after = stream_.kernel_for(improvement.drawn, after, variant_for(random, 1));
+    improvement.before = stream_.kernel_for(improvement.drawn, before, house_variant(random, 0.5).value_or(2));
+    improvement.after =
+        stream_.kernel_for(improvement.drawn, after, house_variant(random, plan_.house_style).value_or(1));
     return improvement;
   }
   return std::nullopt;

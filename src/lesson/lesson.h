@@ -88,7 +88,7 @@ class LessonStream : public LessonSource {
     std::string before, after;
   };
   std::optional<Improvement> unjudged_improvement(std::uint64_t index, Random& random) const;
-  std::uint64_t variant_for(Random& random, std::uint64_t other) const;
+  std::optional<std::uint64_t> house_variant(Random& random, double share) const;
   std::string kernel_for(const JudgedTask& task, const JudgedKernel& like, Random& random) const;
   std::vector<TriedKernel> tried_before(JudgedBook::Place place, Random& random) const;
 

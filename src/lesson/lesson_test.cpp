@@ -153,21 +153,29 @@ TEST(Lesson, RefusesPlansThatCannotBeFollowed) {
   EXPECT_FALSE(LessonStream::make(dialect, nullptr, empty).ok());
 }
 
-// A store that the real judge fills: its verdicts are what the Optimizer is shown.
-TEST(LessonSlow, OptimiserAndTesterLearnFromTheJudgesOwnVerdicts) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lesson_store";
-  std::filesystem::remove_all(folder);
+StoreOptions empty_store(const char* name, std::vector<Family> families) {
+  StoreOptions options;
+  options.folder = std::filesystem::path(testing::TempDir()) / name;
+  std::filesystem::remove_all(options.folder);
+  options.stream.families = std::move(families);
+  options.show_progress = false;
+  return options;
+}
+
+Result<StoreSummary> fill(const StoreOptions& options) {
   CompileService service{{}};
   JudgeOptions judge;
   judge.profile = *load_profile("h200");
-  StoreOptions options;
-  options.folder = folder;
+  return make_store(service, judge, options);
+}
+
+// A store that the real judge fills: its verdicts are what the Optimizer is shown.
+TEST(LessonSlow, OptimiserAndTesterLearnFromTheJudgesOwnVerdicts) {
+  StoreOptions options = empty_store("lesson_store", {Family::softmax, Family::reduce_last});
   options.tasks = 6;
   options.shard_tasks = 3;
-  options.stream.families = {Family::softmax, Family::reduce_last};
-  options.show_progress = false;
-  ASSERT_TRUE(make_store(service, judge, options).ok());
-  const auto book = JudgedBook::load(folder, 1);
+  ASSERT_TRUE(fill(options).ok());
+  const auto book = JudgedBook::load(options.folder, 1);
   ASSERT_TRUE(book.ok()) << to_string(book.error());
   ASSERT_FALSE(book->improvable().empty());
   ASSERT_FALSE(book->broken().empty());
@@ -214,21 +222,13 @@ TEST(LessonSlow, OptimiserAndTesterLearnFromTheJudgesOwnVerdicts) {
 }
 
 TEST(LessonSlow, TheOptimiserIsShownTheStyleThatTheGeneratorWrites) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "formula_store";
-  std::filesystem::remove_all(folder);
-  CompileService service{{}};
-  JudgeOptions judge;
-  judge.profile = *load_profile("h200");
-  StoreOptions options;
-  options.folder = folder;
+  StoreOptions options = empty_store("formula_store", {Family::softmax});
   options.tasks = 3;
-  options.stream.families = {Family::softmax};
   options.formulas = 1;
-  options.show_progress = false;
-  ASSERT_TRUE(make_store(service, judge, options).ok());
+  ASSERT_TRUE(fill(options).ok());
   options.formulas = 0;
-  EXPECT_FALSE(make_store(service, judge, options).ok()) << "a store of other texts";
-  const auto book = JudgedBook::load(folder, 1);
+  EXPECT_FALSE(fill(options).ok()) << "a store of other texts";
+  const auto book = JudgedBook::load(options.folder, 1);
   ASSERT_TRUE(book.ok()) << to_string(book.error());
   for (const JudgedBook::Place place : book->improvable()) {
     const JudgedTask& task = book->task(place);

@@ -17,11 +17,10 @@ struct PageNeeds {
 };
 
 inline std::int64_t decoder_pages(const PageNeeds& needs) {
-  constexpr std::int64_t fifth_shares = 2;  // of what is free
   // A row may begin a page that it does not fill; a shared prompt's last page is copied.
   const std::int64_t useful = needs.rows * ((needs.context + needs.page_tokens - 1) / needs.page_tokens + 1);
   std::int64_t bytes = needs.most_bytes;
-  if (needs.free_bytes > 0) bytes = std::min(bytes, needs.free_bytes / 5 * fifth_shares);
+  if (needs.free_bytes > 0) bytes = std::min(bytes, needs.free_bytes * 2 / 5);
   return std::max<std::int64_t>(1, std::min(useful, bytes / needs.page_bytes));
 }
 
