@@ -9,8 +9,8 @@
 #include <map>
 
 #include "base/statistics.h"
-#include "compile/worker.h"
 #include "judge/judge.h"
+#include "judge/worker.h"
 #include "task/task_file.h"
 
 namespace kw {
@@ -79,6 +79,6 @@ int run() {
 }  // namespace kw
 
 int main(int argc, char** argv) {
-  if (const auto code = kw::run_if_compile_worker(argc, argv)) return *code;
+  if (const auto code = kw::run_if_worker(argc, argv)) return *code;
   return kw::run();
 }

@@ -16,6 +16,7 @@
 #include "model/cpu_trainer.h"
 #include "model/presets.h"
 #include "model_gpu/model_gpu.h"
+#include "reference/worker.h"
 
 namespace kw {
 namespace {
@@ -323,6 +324,7 @@ void split(const char* text, Add add) {
 }  // namespace kw
 
 int main(int count, char** values) {
+  if (const auto code = kw::run_if_reference_worker(count, values)) return *code;
   kw::Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string argument = values[i];

@@ -7,15 +7,13 @@
 #include <iostream>
 
 #include "base/log.h"
-#include "compile/worker.h"
-#include "gpu/worker.h"
 #include "gpu_bench.h"
+#include "judge/worker.h"
 
 int main(int argc, char** argv) {
   using namespace kw;
   using namespace kw::gpu_bench;
-  if (const auto code = run_if_compile_worker(argc, argv)) return *code;
-  if (const auto code = run_if_gpu_worker(argc, argv)) return *code;
+  if (const auto code = run_if_worker(argc, argv)) return *code;
   CLI::App app{"Measures the judge on a GPU"};
   std::string what, only, file;
   bool bare = false;

@@ -14,7 +14,9 @@
 #include "compile/service.h"
 #include "gpu/pool.h"
 #include "performance/device_profile.h"
+#include "reference/instruction_set.h"
 #include "reference/reference.h"
+#include "reference/reference_service.h"
 #include "sandbox/protection.h"
 #include "task/task_file.h"
 
@@ -107,9 +109,13 @@ Part check_sandbox() {
 }
 
 Part check_torch() {
-  const auto version = torch_version();
-  if (!version.ok()) return {"references (libtorch)", Health::missing, version.error().message, version.error().advice};
-  return {"references (libtorch)", Health::works, "libtorch " + *version, ""};
+  const auto facts = reference_facts();
+  if (!facts.ok()) return {"references (libtorch)", Health::missing, facts.error().message, facts.error().advice};
+  const std::string found = fmt::format(
+      "libtorch {} in a process of its own (sandbox {}), ready in {:.1f} s, {} memory; instructions: {}",
+      facts->torch_version, summary(facts->protection), facts->start_ms / 1000,
+      bytes_text(static_cast<double>(facts->resident_bytes)), instruction_sets()[facts->instruction_set].name);
+  return {"references (libtorch)", facts->protection.full() ? Health::works : Health::weaker, found, ""};
 }
 
 Part check_suite() {

@@ -6,8 +6,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "compile/worker.h"
-#include "gpu/worker.h"
+#include "judge/worker.h"
 
 namespace {
 
@@ -84,8 +83,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   // The worker processes are this program again.
-  if (const auto code = kw::run_if_compile_worker(argc, argv)) return *code;
-  if (const auto code = kw::run_if_gpu_worker(argc, argv)) return *code;
+  if (const auto code = kw::run_if_worker(argc, argv)) return *code;
   try {
     return run(argc, argv);
   } catch (const std::exception& problem) {

@@ -1,13 +1,6 @@
 #include "compile/wire.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-
-#include "compile/bytes.h"
+#include "base/bytes.h"
 
 namespace kw {
 namespace {
@@ -24,22 +17,6 @@ std::vector<std::string> read_list(ByteReader& reader) {
   const std::uint64_t count = reader.count(list_limit);
   for (std::uint64_t i = 0; i < count && !reader.failed(); ++i) list.push_back(reader.text());
   return list;
-}
-
-int milliseconds_until(Deadline deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
-}
-
-// Waits until the socket can go on; false at the deadline.
-bool wait_for(int socket, short events, Deadline deadline) {
-  for (;;) {
-    pollfd entry{socket, events, 0};
-    const int count = ::poll(&entry, 1, milliseconds_until(deadline));
-    if (count > 0) return true;
-    if (count == 0) return false;
-    if (errno != EINTR) return false;
-  }
 }
 
 }  // namespace
@@ -104,40 +81,6 @@ Result<WorkerGreeting> decode_greeting(std::string_view bytes) {
   greeting.protection_bits = reader.number();
   if (!reader.complete()) return Error{"the worker's greeting is malformed", "", {}};
   return greeting;
-}
-
-Transfer send_bytes(int socket, const void* bytes, std::size_t count, Deadline deadline) {
-  const char* next = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t sent = ::send(socket, next, count, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) {
-      next += sent;
-      count -= static_cast<std::size_t>(sent);
-    } else if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      if (!wait_for(socket, POLLOUT, deadline)) return Transfer::late;
-    } else if (sent < 0 && errno != EINTR) {
-      return Transfer::closed;
-    }
-  }
-  return Transfer::done;
-}
-
-Transfer receive_bytes(int socket, void* bytes, std::size_t count, Deadline deadline) {
-  char* next = static_cast<char*>(bytes);
-  while (count > 0) {
-    const ssize_t got = ::recv(socket, next, count, MSG_DONTWAIT);
-    if (got > 0) {
-      next += got;
-      count -= static_cast<std::size_t>(got);
-    } else if (got == 0) {
-      return Transfer::closed;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_for(socket, POLLIN, deadline)) return Transfer::late;
-    } else if (errno != EINTR) {
-      return Transfer::closed;
-    }
-  }
-  return Transfer::done;
 }
 
 }  // namespace kw

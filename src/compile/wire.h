@@ -2,12 +2,12 @@
 // What the compile pool and its workers say to each other over a socket: frames of a fixed head and a bounded body.
 // Nothing that a compiler process wrote is trusted: it is decoded with bounds, and the pool judges it.
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/transfer.h"
 #include "compile/compilation.h"
 
 namespace kw {
@@ -77,13 +77,5 @@ inline constexpr std::uint32_t request_magic = 0x4b575251;
 inline constexpr std::uint32_t accepted_magic = 0x4b574143;
 inline constexpr std::uint32_t reply_magic = 0x4b575250;
 inline constexpr std::uint64_t request_limit_bytes = 64u << 20;
-
-using Deadline = std::chrono::steady_clock::time_point;
-
-enum class Transfer { done, closed, late };
-
-// Both wait, on a non-blocking or blocking descriptor alike, until all bytes are through or the deadline has passed.
-Transfer send_bytes(int socket, const void* bytes, std::size_t count, Deadline deadline);
-Transfer receive_bytes(int socket, void* bytes, std::size_t count, Deadline deadline);
 
 }  // namespace kw

@@ -1,12 +1,12 @@
-// The tests' own main: the compile workers, and the conversations that are killed, are this very program, started
+// The tests' own main: the workers, and the conversations that are killed, are this very program, started
 // again.
 #include <gtest/gtest.h>
 
-#include "compile/worker.h"
 #include "episode/killed_child.h"
+#include "judge/worker.h"
 
 int main(int argc, char** argv) {
-  if (const auto code = kw::run_if_compile_worker(argc, argv)) return *code;
+  if (const auto code = kw::run_if_worker(argc, argv)) return *code;
   if (const auto code = kw::run_if_killed_child(argc, argv)) return *code;
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

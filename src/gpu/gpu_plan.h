@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compile/bytes.h"
+#include "base/bytes.h"
 #include "compile/compilation.h"
 #include "source/launch_plan.h"
 

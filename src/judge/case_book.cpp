@@ -18,6 +18,8 @@ constexpr std::size_t most_stretched_sizes = 3;
 constexpr std::int64_t shrunk_elements = 50'000;
 constexpr std::int64_t largest_batch = 64;
 constexpr std::int64_t kept_elements = 2'500'000;  // larger cases are made anew each time
+// Of all small sizes of a task together: they are emulated, with every check on.
+constexpr std::int64_t most_small_elements = 20'000'000;
 constexpr double large_scale = 40;  // exp of it overflows a float, products of two do not overflow a half
 
 std::int64_t elements_of(const Task& task, const Sizes& sizes) {
@@ -256,6 +258,13 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int in
     std::vector<InputKind> kinds;
     bool optional = false;
   };
+  std::int64_t small_elements = 0;
+  for (const Sizes& sizes : task_.sizes_small) small_elements += elements_of(task_, sizes);
+  if (small_elements > most_small_elements)
+    return Error{"the small sizes of '" + task_.name + "' have " + std::to_string(small_elements) +
+                     " elements in all tensors, and at most " + std::to_string(most_small_elements) + " are emulated",
+                 "declare smaller ones: what is large belongs into the train sizes",
+                 {task_.file, 0, 0}};
   std::vector<Planned> planned;
   for (const Sizes& sizes : task_.sizes_small) planned.push_back({sizes, false, {InputKind::ordinary}});
   const std::size_t wanted = std::max(least_sizes, planned.size() + 1);
@@ -306,6 +315,7 @@ Result<std::shared_ptr<const Case>> CaseBook::large_case(const Sizes& sizes) {
   one.seed = seed_of("large " + name, 0, 0);
   KW_TRY(one.inputs, make_inputs(task_, sizes, one.seed));
   one.scalars = scalar_values(one.inputs);
+  reference_->start_work();
   KW_TRY([[maybe_unused]] const bool usable, answer(task_, *reference_, one));
   auto made = std::make_shared<const Case>(std::move(one));
   if (elements_of(task_, sizes) <= kept_elements) large_[name] = made;
@@ -316,6 +326,7 @@ Result<std::shared_ptr<const CaseSet>> CaseBook::make_set(const std::vector<Case
   if (reference_ == nullptr) {
     KW_TRY(reference_, make_reference(task_));
   }
+  reference_->start_work();
   CaseSet made;
   for (const Case& question : questions) {
     Case one = question;

@@ -13,6 +13,7 @@
 #include "model/trainer_state.h"
 #include "model_gpu/gpu_library.h"
 #include "model_gpu/kernel_build.h"
+#include "reference/instruction_set.h"
 #include "model_gpu/torch_message.h"
 #include "rollout/sampler.h"
 #include "weights/huggingface_config.h"
@@ -31,6 +32,8 @@ std::filesystem::path library_path() {
 }
 
 Result<const ModelGpuLibrary*> load_library() {
+  // The host's half of libtorch computes too, and would die of an instruction that does not work here.
+  KW_TRY_VOID(apply_instruction_set());
   const auto path = library_path();
   // Never unloaded: libtorch does not survive that.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

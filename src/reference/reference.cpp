@@ -1,62 +1,41 @@
 #include "reference/reference.h"
 
-#include <dlfcn.h>
-
-#include "base/file.h"
-#include "reference/torch_library.h"
+#include "reference/cuda_driver.h"
+#include "reference/reference_service.h"
+#include "reference/remote_reference.h"
 
 namespace kw {
 namespace {
 
-// Beside the program, or above it: test programs lie deeper in the build folder.
-std::filesystem::path library_path() {
-  const char* name = "libkernelwright_torch.so";
-  std::filesystem::path folder = program_folder();
-  for (int level = 0; level < 3; ++level, folder = folder.parent_path()) {
-    if (std::filesystem::exists(folder / name)) return folder / name;
-  }
-  return program_folder() / name;
-}
-
-Result<const TorchLibrary*> load_torch_library() {
-  const auto path = library_path();
-  // Never unloaded: libtorch does not survive that.
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* reason = ::dlerror();
-    return Error{
-        std::string("libtorch cannot be loaded: ") + (reason ? reason : "unknown reason"),
-        "run `make setup build`; on another machine set LD_LIBRARY_PATH to its torch/lib and nvidia/*/lib folders",
-        {}};
-  }
-  auto* entry = reinterpret_cast<decltype(&kernelwright_torch_library)>(::dlsym(library, "kernelwright_torch_library"));
-  if (!entry) return Error{path.string() + " is not the library that belongs to this program", "run `make build`", {}};
-  return entry();
-}
-
-const Result<const TorchLibrary*>& torch_library() {
-  static const Result<const TorchLibrary*> loaded = load_torch_library();
-  return loaded;
+Result<std::string> ask_gpu_name() {
+  if (!cuda_driver_is_installed())
+    return Error{"there is no usable GPU: no NVIDIA driver is installed (libcuda.so.1 cannot be loaded)", "", {}};
+  KW_TRY(const auto process, ReferenceService::instance().on_gpu());
+  const std::lock_guard lock(process->mutex());
+  ReferenceRequest request;
+  request.command = ReferenceCommand::gpu_name;
+  const ReferenceAnswer answer = process->ask(request, ReferenceService::instance().limits().gpu_wall);
+  if (answer.kind != ReferenceAnswer::Kind::reply) return Error{"torch's process on the GPU ended", "", {}};
+  if (answer.reply.error) return *answer.reply.error;
+  return answer.reply.gpu_name;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Reference>> make_reference(const Task& task) {
-  const auto& library = torch_library();
-  if (!library.ok()) return library.error();
-  return (*library)->make_reference(task);
+  auto made = std::make_unique<RemoteReference>(task);
+  KW_TRY_VOID(made->define());
+  return std::unique_ptr<Reference>(std::move(made));
 }
 
 Result<std::string> torch_version() {
-  const auto& library = torch_library();
-  if (!library.ok()) return library.error();
-  return (*library)->version();
+  KW_TRY(const ReferenceFacts facts, reference_facts());
+  return facts.torch_version;
 }
 
 Result<std::string> gpu_available() {
-  const auto& library = torch_library();
-  if (!library.ok()) return library.error();
-  return (*library)->gpu_name();
+  static const Result<std::string> name = ask_gpu_name();
+  return name;
 }
 
 }  // namespace kw

@@ -1,8 +1,8 @@
 #pragma once
 // The right answer: the task's PyTorch text, compiled as TorchScript and run operation by operation, as PyTorch's eager
-// mode does, on the CPU or on a CUDA GPU. The header knows nothing of torch; libtorch lives in a library of its own
-// (libkernelwright_torch.so) that is loaded when a reference is first needed, so that commands which do not need it
-// start in milliseconds.
+// mode does, on the CPU or on a CUDA GPU. The header knows nothing of torch. The text comes from strangers and libtorch
+// may die of it, so both are in processes of their own that can reach nothing (worker.h), with limits on time and
+// memory; libtorch is in a library of its own (libkernelwright_torch.so) that this program never loads.
 
 #include <memory>
 #include <string>
@@ -38,7 +38,7 @@ struct SampledOutput {
 };
 
 // Inputs that stay on a device from one call to the next; they are never changed. The memory is given back with the
-// object.
+// object. The tensors that it was made of must outlive it: they are sent again where a process is lost.
 class PreparedInputs {
  public:
   virtual ~PreparedInputs() = default;
@@ -66,10 +66,14 @@ struct ReferenceTimes {
   int trials_exposed = 0;
 };
 
-// Calls are serialised inside: torch's default dtype and its settings are global to the process.
+// From several threads; calls of one reference wait for each other.
 class Reference {
  public:
   virtual ~Reference() = default;
+
+  // The limit of CPU time holds for all calls from here to the next start_work() together: those that belong to one
+  // piece of work.
+  virtual void start_work() {}
 
   // Checks number, shapes and kinds of what the text returns against the task's outputs.
   virtual Result<std::vector<OutputTensor>> run(const std::vector<InputTensor>& inputs, const Sizes& sizes,
@@ -88,7 +92,8 @@ class Reference {
                                          const TimingOptions& options) = 0;
 };
 
-// Loads libtorch on first use; an error if it is missing on this machine or the text does not compile.
+// Starts the reference worker on first use. An error if libtorch is missing on this machine, the text does not compile,
+// or it uses what a reference has no need of. Programs that call it first call run_if_reference_worker() in main().
 Result<std::unique_ptr<Reference>> make_reference(const Task& task);
 
 // "2.11.0", or why libtorch cannot be loaded.

@@ -76,6 +76,9 @@ constexpr std::initializer_list<const char*> for_the_service = {
     "fcntl", "prctl",  "seccomp", "setrlimit", "getrlimit", "recvfrom", "recvmsg",     "sendto", "sendmsg",
 };
 
+// Answering over a socket that is open already.
+constexpr std::initializer_list<const char*> for_talking = {"recvfrom", "recvmsg", "sendto", "sendmsg", "poll", "ppoll"};
+
 // The compiler looks for files by name before it believes that a header is given in memory. For it there are none.
 constexpr std::initializer_list<const char*> file_calls = {
     "open",  "openat", "openat2",   "creat",      "stat",     "lstat",      "newfstatat",
@@ -205,16 +208,22 @@ Result<SyscallFilter> SyscallFilter::make(FilterRole role) {
   rules.add(SCMP_ACT_ERRNO(ENOENT), file_calls);
   rules.add(SCMP_ACT_KILL_PROCESS, hostile_calls);
 
-  // No new executable memory: the compiler writes code for another machine.
+  const bool writes_code = role == FilterRole::reference || role == FilterRole::reference_service;
   for (const char* name : {"mmap", "mprotect"}) {
-    rules.add(SCMP_ACT_ALLOW, name, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    if (writes_code) {
+      rules.add(SCMP_ACT_ALLOW, name);
+    } else {
+      // No new executable memory: the compiler writes code for another machine.
+      rules.add(SCMP_ACT_ALLOW, name, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    }
   }
   // Limits of this process only; NVRTC reads and raises its stack limit. The hard limits hold.
   rules.add(SCMP_ACT_ALLOW, "prlimit64", scmp_arg_cmp{0, SCMP_CMP_EQ, 0, 0});
 
   // clone3 hides its flags behind a pointer; "unknown call" makes the C library use clone.
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  if (role == FilterRole::service) {
+  if (role == FilterRole::reference) rules.add(SCMP_ACT_ALLOW, for_talking);
+  if (role == FilterRole::service || role == FilterRole::reference_service) {
     rules.add(SCMP_ACT_ALLOW, for_the_service);
     constexpr unsigned namespaces =
         CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;

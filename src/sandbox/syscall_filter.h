@@ -14,6 +14,9 @@ enum class FilterRole {
   compiler,  // one compilation: memory, clocks, writing to what is open; nothing else
   service,   // starts and stops compilers: also fork, wait, kill, pipes, limits, and installing the filter above
   device,    // a loaded GPU driver: everything but what only an intruder asks for
+  // libtorch, which writes machine code for itself (oneDNN's products), and the process that starts and stops such ones
+  reference,
+  reference_service,
 };
 
 class SyscallFilter {

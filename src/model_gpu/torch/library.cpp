@@ -17,6 +17,12 @@ std::shared_ptr<const KernelLauncher> load_kernels(const std::string& cubin) {
 
 class LoadedLibrary final : public ModelGpuLibrary {
  public:
+  LoadedLibrary() {
+    // No variable of torch's own says so (reference/instruction_set.h).
+    const char* onednn = std::getenv("KERNELWRIGHT_ONEDNN");
+    if (onednn != nullptr && std::string_view(onednn) == "0") at::globalContext().setUserEnabledMkldnn(false);
+  }
+
   std::string torch_version() const override { return TORCH_VERSION; }
 
   std::string gpu_name() const override {

@@ -1,11 +1,13 @@
 #include "reference/cuda_driver.h"
 #include "reference/gpu_timing.h"
 #include "reference/torch/gpu_backend.h"
+#include "reference/torch/operators.h"
 #include "reference/torch/script_names.h"
 #include "reference/torch/torch_headers.h"
 #include "reference/torch/torch_message.h"
 #include "reference/torch/torch_settings.h"
 #include "reference/torch/torch_tensors.h"
+#include "reference/torch/warm_up.h"
 #include "reference/torch_library.h"
 
 namespace kw {
@@ -208,15 +210,25 @@ class TorchReference : public Reference {
 
 class LoadedTorch : public TorchLibrary {
  public:
-  LoadedTorch() { load_gpu_backend(); }
+  LoadedTorch() {
+    load_gpu_backend();
+    // No variable of torch's own says so (instruction_set.h).
+    const char* onednn = std::getenv("KERNELWRIGHT_ONEDNN");
+    if (onednn != nullptr && std::string_view(onednn) == "0") at::globalContext().setUserEnabledMkldnn(false);
+  }
 
   std::string version() const override { return TORCH_VERSION; }
   Result<std::string> gpu_name() const override { return kw::gpu_name(); }
+  Result<void> warm_up() const override { return compute_every_product(); }
 
   Result<std::unique_ptr<Reference>> make_reference(const Task& task) const override {
     try {
       auto unit = std::make_shared<torch::jit::CompilationUnit>();
       unit->define(c10::nullopt, without_imports(task.pytorch), make_script_resolver(), nullptr);
+      if (const auto allowed = check_operators(*unit); !allowed.ok())
+        return Error{"the PyTorch text of '" + task.name + "' cannot be a reference: " + allowed.error().message,
+                     "",
+                     {task.file, 0, 0}};
       // The plain interpreter, one operation after the other: the profiling one would fuse operations on a GPU.
       for (torch::jit::Function* function : unit->get_functions()) {
         torch::jit::toGraphFunction(*function)._set_initial_executor_execution_mode(torch::jit::SIMPLE);
