@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/result.h"
 #include "base/bytes.h"
+#include "base/result.h"
 #include "compile/compilation.h"
 #include "source/launch_plan.h"
 

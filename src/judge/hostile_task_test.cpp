@@ -60,7 +60,8 @@ TEST(HostileTasks, AreAnsweredAndHarmlessSlow) {
   EXPECT_GE(seen, 40);
   ReferenceService::instance().set_limits(before);
   // Nobody is the worse for it.
-  const Verdict after = test_judge().judge(suite_task("relu"), file_text(source_root() / "tasks/relu/naive.cu"), "k.cu");
+  const Verdict after =
+      test_judge().judge(suite_task("relu"), file_text(source_root() / "tasks/relu/naive.cu"), "k.cu");
   EXPECT_EQ(after.status, VerdictStatus::correct) << describe(after);
 }
 

@@ -13,8 +13,8 @@
 #include "model/trainer_state.h"
 #include "model_gpu/gpu_library.h"
 #include "model_gpu/kernel_build.h"
-#include "reference/instruction_set.h"
 #include "model_gpu/torch_message.h"
+#include "reference/instruction_set.h"
 #include "rollout/sampler.h"
 #include "weights/huggingface_config.h"
 

@@ -1,7 +1,7 @@
 #pragma once
-// Deaths of reference processes on purpose, to see that everything else goes on. KERNELWRIGHT_REFERENCE_FAULTS holds the
-// probability of each for a request, "ill=0.01,segv=0.01,memory=0.01,stall=0.002", and up to which instruction set the
-// CPU pretends to trap ("trap=1": SIGILL with set 0) or to refuse ("refuse=1").
+// Deaths of reference processes on purpose, to see that everything else goes on. KERNELWRIGHT_REFERENCE_FAULTS holds
+// the probability of each for a request, "ill=0.01,segv=0.01,memory=0.01,stall=0.002", and up to which instruction set
+// the CPU pretends to trap ("trap=1": SIGILL with set 0) or to refuse ("refuse=1").
 
 #include <cstddef>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
-// What the program and a reference process say to each other over a socket: one request, one reply, in frames of a fixed
-// head and a bounded body. Tensors lie in memory that both share; messages say where. A reference process has worked on
-// text that nobody vouches for, so its replies are decoded with bounds like any other input.
+// What the program and a reference process say to each other over a socket: one request, one reply, in frames of a
+// fixed head and a bounded body. Tensors lie in memory that both share; messages say where. A reference process has
+// worked on text that nobody vouches for, so its replies are decoded with bounds like any other input.
 
 #include <cstdint>
 #include <optional>

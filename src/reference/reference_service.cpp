@@ -296,9 +296,8 @@ Result<std::shared_ptr<ReferenceProcess>> ReferenceService::on_gpu() {
   if (started.worker == nullptr) return started.error;
   const std::shared_ptr<Worker> worker = std::move(started.worker);
   const int socket = std::exchange(worker->socket, -1);
-  KW_TRY(gpu_, ReferenceProcess::make(socket, known.instruction_set, [worker]() -> ReferenceEnd {
-           return {worker->end(), 0};
-         }));
+  KW_TRY(gpu_, ReferenceProcess::make(socket, known.instruction_set,
+                                      [worker]() -> ReferenceEnd { return {worker->end(), 0}; }));
   return gpu_;
 }
 

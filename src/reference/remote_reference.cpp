@@ -119,7 +119,10 @@ void RemoteReference::start_work() {
 }
 
 Result<std::shared_ptr<ReferenceProcess>> RemoteReference::process_for(Device device) {
-  if (device == Device::gpu) return ReferenceService::instance().on_gpu();
+  if (device == Device::gpu) {
+    if (const auto name = gpu_available(); !name.ok()) return name.error();
+    return ReferenceService::instance().on_gpu();
+  }
   if (process_ == nullptr || process_->ended()) {
     KW_TRY(process_, ReferenceService::instance().start());
   }
@@ -180,8 +183,7 @@ Result<ReferenceAnswer> RemoteReference::ask_once(const Question& question, Answ
   if (question.positions != nullptr) {
     for (const auto& each : *question.positions) {
       const std::string_view raw(reinterpret_cast<const char*>(each.data()), each.size() * sizeof(std::int64_t));
-      request.positions.push_back(
-          placer.place("", Dtype::int64, {static_cast<std::int64_t>(each.size())}, raw));
+      request.positions.push_back(placer.place("", Dtype::int64, {static_cast<std::int64_t>(each.size())}, raw));
     }
   }
   request.inputs = question.kept != nullptr ? question.kept->number() : 0;
@@ -248,9 +250,8 @@ Result<RemoteReference::Answered> RemoteReference::ask(const Question& question)
     }
     if (replied) return std::move(*answer->reply.error);
     // A process that computed until its limit would do so again; one that waited may have been stopped by the machine.
-    const bool computed = answer->end.signal == SIGXCPU ||
-                          (answer->kind == ReferenceAnswer::Kind::late &&
-                           answer->end.cpu_us > limits.cpu_seconds * 1'000'000 / 2);
+    const bool computed = answer->end.signal == SIGXCPU || (answer->kind == ReferenceAnswer::Kind::late &&
+                                                            answer->end.cpu_us > limits.cpu_seconds * 1'000'000 / 2);
     const bool late_again = answer->kind == ReferenceAnswer::Kind::late && attempt >= 2;
     if (last || computed || late_again) {
       Error error = explain(*answer, question, attempt);
@@ -297,7 +298,8 @@ Result<std::vector<OutputTensor>> RemoteReference::run(const std::vector<InputTe
   return run(*prepared, sizes, precision);
 }
 
-Result<std::unique_ptr<PreparedInputs>> RemoteReference::prepare(const std::vector<InputTensor>& inputs, Device device) {
+Result<std::unique_ptr<PreparedInputs>> RemoteReference::prepare(const std::vector<InputTensor>& inputs,
+                                                                 Device device) {
   auto made = std::make_unique<RemoteInputs>(inputs, device);
   if (device == Device::gpu) {
     Question question;

@@ -17,7 +17,9 @@ namespace {
 std::uint64_t cpu_us_now() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto us = [](const timeval& time) { return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + time.tv_usec; };
+  const auto us = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
+  };
   return us(usage.ru_utime) + us(usage.ru_stime);
 }
 
@@ -140,9 +142,8 @@ class Session {
 
   // The caller made room for what the task declares; the library has checked the shapes against that.
   Result<void> put(const OutputTensor& output, const ReferenceRequest& request, ReferenceReply& reply) {
-    const std::uint64_t used = reply.outputs.empty() ? 0
-                                                     : reply.outputs.back().offset + reply.outputs.back().bytes -
-                                                           request.room_offset;
+    const std::uint64_t used =
+        reply.outputs.empty() ? 0 : reply.outputs.back().offset + reply.outputs.back().bytes - request.room_offset;
     const bool inside = request.room_offset <= memory_.bytes() &&
                         request.room_bytes <= memory_.bytes() - request.room_offset && used <= request.room_bytes &&
                         output.bytes.size() <= request.room_bytes - used;

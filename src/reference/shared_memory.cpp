@@ -42,7 +42,7 @@ SharedMemory::~SharedMemory() {
 
 Result<void> SharedMemory::grow(std::uint64_t bytes) {
   if (bytes <= bytes_) return {};
-  const std::uint64_t wanted = std::max({bytes, 2 * bytes_, least_bytes}) + 4095 & ~std::uint64_t{4095};
+  const std::uint64_t wanted = (std::max({bytes, 2 * bytes_, least_bytes}) + 4095) / 4096 * 4096;
   if (::ftruncate(descriptor_, static_cast<off_t>(wanted)) != 0) return no_memory();
   return map(wanted);
 }

@@ -76,7 +76,9 @@ struct Forker {
     while (::wait4(static_cast<pid_t>(process), &status, 0, &usage) < 0 && errno == EINTR) {
     }
     done.wait_status = status;
-    const auto us = [](const timeval& time) { return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + time.tv_usec; };
+    const auto us = [](const timeval& time) {
+      return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + time.tv_usec;
+    };
     done.cpu_us = us(usage.ru_utime) + us(usage.ru_stime);
     return done;
   }
@@ -125,8 +127,8 @@ int run_cpu_worker(const WorkerArguments& arguments) {
   auto filter = SyscallFilter::make(FilterRole::reference);
   if (!filter.ok()) return fail(filter.error());
   const Mapped mapped = mapped_now();
-  const auto protection = enter_sandbox({.keep_descriptor = socket_number, .role = FilterRole::reference_service},
-                                        arguments.namespaces);
+  const auto protection =
+      enter_sandbox({.keep_descriptor = socket_number, .role = FilterRole::reference_service}, arguments.namespaces);
   if (!protection.ok()) return fail(protection.error());
   if (!greet({"", (*library)->version(), to_bits(*protection), mapped.resident_bytes})) return 1;
   Forker{**library, std::move(*faults), std::move(*filter), mapped.all_bytes}.obey();

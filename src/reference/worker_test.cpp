@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "base/file.h"
 #include "reference/fault_injection.h"
@@ -123,9 +124,9 @@ TEST(ReferenceWorker, HasLittleMemory) {
   const auto at_once = run("def reference(x):\n    return torch.ones(1 << 34).sum() * x");
   ASSERT_FALSE(at_once.ok());
   EXPECT_NE(at_once.error().message.find("memory"), std::string::npos) << at_once.error().message;
-  const auto bit_by_bit = run(
-      "def reference(x):\n    kept = [x]\n    for i in range(1000000):\n        kept.append(torch.ones(1 << 22))\n"
-      "    return x + len(kept)");
+  const auto bit_by_bit =
+      run("def reference(x):\n    kept = [x]\n    for i in range(1000000):\n        kept.append(torch.ones(1 << 22))\n"
+          "    return x + len(kept)");
   ASSERT_FALSE(bit_by_bit.ok());
   EXPECT_NE(bit_by_bit.error().message.find("memory"), std::string::npos) << bit_by_bit.error().message;
   expect_doubling_works();

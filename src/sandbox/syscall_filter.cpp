@@ -77,7 +77,8 @@ constexpr std::initializer_list<const char*> for_the_service = {
 };
 
 // Answering over a socket that is open already.
-constexpr std::initializer_list<const char*> for_talking = {"recvfrom", "recvmsg", "sendto", "sendmsg", "poll", "ppoll"};
+constexpr std::initializer_list<const char*> for_talking = {"recvfrom", "recvmsg", "sendto",
+                                                            "sendmsg",  "poll",    "ppoll"};
 
 // The compiler looks for files by name before it believes that a header is given in memory. For it there are none.
 constexpr std::initializer_list<const char*> file_calls = {

@@ -9,8 +9,9 @@ namespace kw {
 namespace {
 
 // Of namespace aten, by subject. A name that ends in an underscore is the same operation in place. Left out on purpose:
-// from_file, save, set_, set_data, resize_ and relatives (memory by hand), everything quantised or sparse, random numbers,
-// warn, manual_seed, record_stream, pin_memory, and whatever is not for users (names with an underscore in front).
+// from_file, save, set_, set_data, resize_ and relatives (memory by hand), everything quantised or sparse, random
+// numbers, warn, manual_seed, record_stream, pin_memory, and whatever is not for users (names with an underscore in
+// front).
 constexpr std::string_view allowed_aten = R"(
 # arithmetic and comparisons of numbers and elements
 abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr allclose angle arccos arccosh arcsin arcsinh
@@ -131,7 +132,8 @@ bool is_allowed(c10::Symbol kind) {
 
 std::string reason_against(c10::Symbol kind) {
   static const auto random = words(
-      "rand rand_like randint randint_like randn randn_like randperm random bernoulli normal uniform exponential geometric "
+      "rand rand_like randint randint_like randn randn_like randperm random bernoulli normal uniform exponential "
+      "geometric "
       "cauchy log_normal multinomial poisson binomial dropout alpha_dropout feature_dropout native_dropout");
   std::string_view name = kind.toUnqualString();
   if (name.ends_with('_')) name.remove_suffix(1);

@@ -37,12 +37,12 @@ std::vector<Product> products() {
       {"a product with a vector", [](const at::Tensor& a, const at::Tensor& b) { return at::mv(a, b.select(1, 0)); }},
       {"a convolution",
        [](const at::Tensor& a, const at::Tensor& b) {
-         const auto image = a.narrow(0, 0, 32).reshape({2, 4, 16, 17 + 18}).contiguous();
+         const auto image = a.narrow(0, 0, 32).reshape({2, 4, 8, 35}).contiguous();
          return at::conv2d(image, b.flatten().narrow(0, 0, 5 * 4 * 9).reshape({5, 4, 3, 3}).contiguous(), {}, 1, 1);
        }},
       {"a transposed convolution",
        [](const at::Tensor& a, const at::Tensor& b) {
-         const auto image = a.narrow(0, 0, 32).reshape({2, 4, 16, 35}).contiguous();
+         const auto image = a.narrow(0, 0, 32).reshape({2, 4, 8, 35}).contiguous();
          return at::conv_transpose2d(image, b.flatten().narrow(0, 0, 4 * 5 * 9).reshape({4, 5, 3, 3}).contiguous());
        }},
       {"a norm of rows", [](const at::Tensor& a, const at::Tensor&) { return at::layer_norm(a, {inner}); }},
