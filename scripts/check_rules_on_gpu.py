@@ -14,6 +14,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import threading
 
 import torch
 
@@ -25,6 +26,7 @@ ALLOWED = {"float32": 2e-4, "float16": 2e-2, "bfloat16": 8e-2, "float64": 1e-10}
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
 SEEDS = 3
 REPEATS = 30
+TORCH = threading.Lock()  # its default type is one for the whole process
 
 
 def facts_of(path):
@@ -131,7 +133,8 @@ def look_at(path):
     shown = set()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        task, truths = prepare(path, facts, folder)
+        with TORCH:
+            task, truths = prepare(path, facts, folder)
         program = folder / "program"
         code, text = run(["nvcc", "-O3", "-lineinfo", "-std=c++17", "-arch=native", "-o", str(program), str(folder / "harness.cu")], 120)
         if code != 0:
