@@ -216,12 +216,16 @@ void set_block_values(Warp& warp, Frame& frame) {
 
 void begin_frame(Warp& warp, Frame& frame, LaneMask lanes) {
   const FunctionCode& function = *frame.function;
-  std::copy(function.initially_undefined.begin(), function.initially_undefined.end(), frame.undefined.begin());
-  std::fill(frame.predicates_undefined.begin(), frame.predicates_undefined.end(), all_lanes);
+  const bool racy_only = warp.worker->racy != nullptr;  // nothing comes from a race yet
+  if (racy_only)
+    std::fill(frame.undefined.begin(), frame.undefined.end(), 0);
+  else
+    std::copy(function.initially_undefined.begin(), function.initially_undefined.end(), frame.undefined.begin());
+  std::fill(frame.predicates_undefined.begin(), frame.predicates_undefined.end(), racy_only ? 0 : all_lanes);
   set_block_values(warp, frame);
   for (const LocalAddressSlot& local : function.local_addresses)
     fill(frame, local.slot, true, [&](int) { return std::uint64_t{frame.local_base} + local.offset; });
-  forget_local(warp, frame.local_base, function.local_bytes, lanes);
+  forget_local(warp, frame.local_base, function.local_bytes, lanes, racy_only ? 1 : 0);
 }
 
 void call_function(Warp& warp, std::size_t index, const Instruction& in) {
