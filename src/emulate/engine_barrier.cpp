@@ -235,8 +235,13 @@ void note_exit(Warp& warp, const Split& split, const Instruction& in) {
   Departure exit;
   exit.lanes = split.mask;
   exit.lowest_jump = split.lowest_jump;
-  const Instruction* jump = split.frame->function->code.data() + split.from;
-  const bool jumped = split.from != split.pc && jump->flow == Flow::branch && jump->target == split.pc;
+  const FunctionCode& kernel = *split.frame->function;
+  const Instruction& jump = kernel.code[split.from];
+  bool jumped = jump.flow == Flow::branch && jump.target == split.pc;
+  if (jump.flow == Flow::branch_table) {
+    const auto& targets = kernel.branch_tables[jump.detail];
+    jumped = std::find(targets.begin(), targets.end(), split.pc) != targets.end();
+  }
   exit.last = in.guard != no_predicate || split.pc == 0 ? split.pc : jumped ? split.from : split.pc - 1;
   warp.exits.push_back(exit);
 }

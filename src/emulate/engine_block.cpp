@@ -12,7 +12,8 @@
 namespace kw {
 namespace {
 
-constexpr std::int64_t warp_slice = 200'000;  // instructions: warps that spin on a flag let the others run
+constexpr std::int64_t warp_slice = 200'000;   // instructions
+constexpr std::int64_t waiting_slice = 2'000;  // where a warp may wait for a flag that another one sets
 
 bool all_done(const Block& block) {
   return std::all_of(block.warps.begin(), block.warps.end(), [](const Warp& warp) { return warp.alive == 0; });
@@ -78,6 +79,7 @@ void begin_block(Block& block, std::uint64_t number) {
     warp.turns = 0;
     warp.unfair = 0;
     warp.moment.warp_sync = block.start_time;
+    warp.acquired_time = 0;
     warp.copies.clear();
     warp.open_group.fill(0);
     warp.last_barrier.fill(Warp::no_barrier);
@@ -101,12 +103,14 @@ bool run_block(Block& block, std::int64_t slice) {
   Worker& worker = *block.worker;
   worker.current = &block;
   std::int64_t remaining_at_start = worker.remaining;
+  const Program& program = *worker.launch->program;
+  const std::int64_t turn = program.shared_flags || program.spins ? waiting_slice : warp_slice;
   while (worker.stop == StopReason::none) {
     bool ran = false;
     for (std::uint32_t index : block.order) {
       Warp& warp = block.warps[index];
       if (warp.alive == 0) continue;
-      ran |= run_warp(warp, warp_slice);
+      ran |= run_warp(warp, turn);
       if (warp.splits.size() > 1) merge_waiting(warp);
       if (worker.stop != StopReason::none) return true;
     }

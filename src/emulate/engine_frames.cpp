@@ -173,6 +173,7 @@ void enter_function(Warp& warp, std::size_t split, const Instruction& in, const 
   begin_frame(warp, frame, lanes);
   for (std::size_t i = 0; i < std::min(call.arguments.size(), callee.parameters.size()); ++i)
     copy_parameter(warp, caller, call.arguments[i], frame, callee.parameters[i], lanes);
+  frame.lowest_jump = warp.splits[split].lowest_jump;
   Split inside;
   inside.mask = lanes;
   inside.frame = &frame;
@@ -292,6 +293,8 @@ void return_from_function(Warp& warp, std::size_t index) {
     copy_parameter(warp, *frame, callee.returns[i], *caller, frame->call->returns[i], lanes);
   warp.splits[index].frame = caller;
   warp.splits[index].pc = frame->return_pc;
+  warp.splits[index].from = frame->return_pc - 1;
+  warp.splits[index].lowest_jump = frame->lowest_jump;
   frame->inside &= ~lanes;
   if (frame->inside == 0) release_frame(warp, frame);
 }

@@ -53,7 +53,10 @@ void tick(Worker& worker) {
     resident->start_time = 3 << race_time_shift;
     resident->released_time = 5 << race_time_shift;
     resident->barrier_time = 4 << race_time_shift;
-    for (Warp& warp : resident->warps) warp.moment.warp_sync = 5 << race_time_shift;
+    for (Warp& warp : resident->warps) {
+      warp.moment.warp_sync = 5 << race_time_shift;
+      if (warp.acquired_time != 0) warp.acquired_time = 5 << race_time_shift;
+    }
   }
 }
 
@@ -61,7 +64,7 @@ void refresh_moment(Warp& warp) {
   const Block& block = *warp.block;
   RaceMoment& moment = warp.moment;
   moment.now = warp.worker->race_time << race_time_shift;
-  moment.barrier = block.barrier_time;
+  moment.barrier = std::max(block.barrier_time, warp.acquired_time);
   moment.block_start = block.start_time;
   moment.launch_start = block.acquired_time;
   if (moment.warp_sync < moment.barrier) moment.warp_sync = moment.barrier;
@@ -82,24 +85,26 @@ void order_block(Block& block) {
 
 // PTX ISA 9.0, 8.8 "Release and acquire patterns": a fence orders only together with the strong access that publishes,
 // a release before it and an acquire behind it. Which access that is cannot be told, so that everything which one block
-// did before its release counts as ordered for a block that acquires. Races may be missed, none is invented.
+// did before its release counts as ordered for a block that acquires; inside of a block, everything that other warps
+// did before for the warp that acquires. Races may be missed, none is invented.
 void acquire(Warp& warp, bool device_wide) {
   if (!warp.worker->launch->program->fences_order) return;
-  order_block(*warp.block);
+  tick(*warp.worker);
+  warp.acquired_time = warp.worker->race_time << race_time_shift;
   if (device_wide) warp.block->acquired = true;
   refresh_moment(warp);
 }
 
 void release(Warp& warp, bool device_wide) {
   if (!warp.worker->launch->program->fences_order) return;
-  order_block(*warp.block);
-  if (device_wide) warp.block->released_time = warp.block->barrier_time;
+  tick(*warp.worker);
+  if (device_wide) warp.block->released_time = warp.worker->race_time << race_time_shift;
   refresh_moment(warp);
 }
 
 void fence(Warp& warp, bool device_wide) {
   acquire(warp, device_wide);
-  if (device_wide) warp.block->released_time = warp.block->barrier_time;
+  if (device_wide) warp.block->released_time = warp.worker->race_time << race_time_shift;
 }
 
 void end_releases(Block& block) {

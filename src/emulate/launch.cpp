@@ -294,7 +294,12 @@ bool racing_reads_matter(LaunchState& launch, const Worker& first, const BlockOr
 // Everything in the launch's order, in one thread.
 std::unique_ptr<Worker> run_in_order(LaunchState& launch, const BlockOrder& order) {
   std::optional<MemorySnapshot> before;
-  if (!launch.options.profiling) before.emplace(*launch.memory);
+  // Memory that is mapped, gigabytes perhaps, is not copied: reads that race then count as used.
+  const auto& allocations = launch.memory->allocations();
+  const bool mapped = std::any_of(allocations.begin(), allocations.end(), [](const auto& allocation) {
+    return !allocation->freed && allocation->right == MemoryAccessRight::read_write && allocation->defined == nullptr;
+  });
+  if (!launch.options.profiling && !mapped) before.emplace(*launch.memory);
   std::unique_ptr<Worker> worker = make_worker(launch);
   BlockQueue queue(order);
   run_blocks(*worker, queue);
@@ -302,7 +307,7 @@ std::unique_ptr<Worker> run_in_order(LaunchState& launch, const BlockOrder& orde
   const RunStatus status = status_of(*worker);
   const bool open = status == RunStatus::ok || status == RunStatus::uninitialised || status == RunStatus::timeout;
   // Where something worse is wrong the verdict is made already.
-  if (!open || racing_reads_matter(launch, *worker, order, *before)) worker->log.take(worker->suspects);
+  if (!open || !before || racing_reads_matter(launch, *worker, order, *before)) worker->log.take(worker->suspects);
   return worker;
 }
 

@@ -66,7 +66,7 @@ bool LaterWrites::add(const Key& key, const Write& write) {
   if (overflown_) return false;
   std::vector<Write>& known = writes_[key];
   // Between two barriers (and between blocks) one is enough.
-  if (!known.empty() && (key.block == other_blocks || known.back().barrier == write.barrier)) {
+  if (!known.empty() && (key.block == other_blocks || known.back().interval == write.interval)) {
     Write& last = known.back();
     last.warp_sync = std::min(last.warp_sync, write.warp_sync);
     last.barrier = std::min(last.barrier, write.barrier);
@@ -113,6 +113,7 @@ void note_later_write(Warp& warp, const MemoryView& view, int lane, std::uint32_
   for (key.word = offset / 4; key.word <= (offset + bytes - 1) / 4; ++key.word) {
     write.bytes = bytes_in_word(key.word, offset, bytes);
     if (race_conflict(reader, self, within)) {
+      write.interval = warp.block->barrier_time;
       write.barrier = moment.barrier;
       write.warp_sync = moment.warp_sync;
       write.until = moment.now;

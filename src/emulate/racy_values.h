@@ -31,6 +31,7 @@ class LaterWrites {
     bool operator==(const Key&) const = default;
   };
   struct Write {
+    RaceEntry interval = 0;   // the block's last barrier
     RaceEntry barrier = 0;    // reads of other warps are unordered from here
     RaceEntry warp_sync = 0;  // and of other lanes of its warp from here
     RaceEntry until = 0;

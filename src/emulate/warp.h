@@ -33,7 +33,8 @@ struct Frame {
   std::vector<LaneMask> predicates;
   std::vector<LaneMask> predicates_undefined;
   Frame* caller = nullptr;
-  std::uint32_t return_pc = 0;  // in the caller
+  std::uint32_t return_pc = 0;      // in the caller
+  std::uint32_t lowest_jump = ~0u;  // of the caller's split
   const CallTarget* call = nullptr;
   std::uint32_t depth = 0;
   std::uint32_t local_base = 0;  // of its local memory on each thread's stack
@@ -103,6 +104,7 @@ struct Warp {
   LaneMask existing = 0;           // the last warp of a block may be cut short
   LaneMask alive = 0;              // lanes that exist and have not exited
   std::uint32_t first_thread = 0;  // linear number of lane 0
+  RaceEntry acquired_time = 0;     // the last time this warp has looked at what others have released
   RaceMoment moment;               // `now`, `barrier` and so on are brought up to date when the warp gets its turn
   bool touched_memory = false;     // memory with race checks, since its last sync: otherwise there is nothing to order
   std::uint32_t turns = 0;
