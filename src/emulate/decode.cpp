@@ -177,7 +177,8 @@ Result<Program> decode_kernel(const PtxModule& module, const ModuleLayout& layou
   }
   program.function_index = std::move(context.function_of);
   program.fences_order =
-      program.acquires || (program.fences_order && (program.spins || program.global_atomics || program.shared_atomics));
+      program.acquires || (program.fences_order &&
+                           (program.spins || program.shared_flags || program.global_atomics || program.shared_atomics));
   return program;
 }
 

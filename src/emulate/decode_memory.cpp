@@ -89,9 +89,11 @@ void FunctionDecoder::decode_ld(const PtxInstruction& in, Instruction& out) {
   access.sign_extend = type == PtxType::s8 || type == PtxType::s16 || type == PtxType::s32;
   access.read_only_path = in.has("nc") || access.space == PtxSpace::constant;
   bool ordered = has_any(in, {"volatile", "acquire", "relaxed", "mmio"});
-  access.synchronizing = ordered && access.space != PtxSpace::shared;
-  access.acquire = has_any(in, {"volatile", "acquire"}) && access.space != PtxSpace::shared;
-  if (access.synchronizing && access.space != PtxSpace::local) context_.program->spins = true;
+  access.synchronizing = ordered;
+  // A volatile load is a relaxed one (PTX ISA 9.0, 8.4 "Operation types"): without a fence behind it it orders nothing.
+  access.acquire = in.has("acquire");
+  if (ordered && access.space == PtxSpace::shared) context_.program->shared_flags = true;
+  if (ordered && access.space != PtxSpace::shared && access.space != PtxSpace::local) context_.program->spins = true;
   if (in.has("acquire")) context_.program->acquires = true;
   if (!element_registers(to, bytes, true, access)) return;
   address(from, out, access);
@@ -124,7 +126,9 @@ void FunctionDecoder::decode_st(const PtxInstruction& in, Instruction& out) {
   }
   MemoryAccess access;
   access.space = space_of(in, to);
-  access.synchronizing = has_any(in, {"volatile", "release", "relaxed", "mmio"}) && access.space != PtxSpace::shared;
+  access.synchronizing = has_any(in, {"volatile", "release", "relaxed", "mmio"});
+  access.release = in.has("release");
+  if (access.release) context_.program->acquires = true;
   if (!element_registers(what, bytes, false, access)) return;
   address(to, out, access);
   out.run = run_store;
@@ -170,8 +174,9 @@ void FunctionDecoder::decode_atom(const PtxInstruction& in, Instruction& out) {
   atomic.memory.space = space_of(in, where);
   atomic.memory.element_bytes = static_cast<std::uint8_t>(bytes);
   atomic.memory.synchronizing = true;
-  atomic.memory.acquire = has_any(in, {"acquire", "acq_rel", "release"});
-  if (atomic.memory.acquire) context_.program->acquires = true;
+  atomic.memory.acquire = has_any(in, {"acquire", "acq_rel"});
+  atomic.memory.release = has_any(in, {"release", "acq_rel"});
+  if (atomic.memory.acquire || atomic.memory.release) context_.program->acquires = true;
   if (atomic.returns) out.destination = destination(operand(in, 0), bytes);
   address(where, out, atomic.memory);
   out.source[1] = source(value, bytes, atomic.type);

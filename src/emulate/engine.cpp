@@ -37,6 +37,7 @@ int pick_split(Warp& warp) {
       if (other.pc == splits[i].pc && other.frame == splits[i].frame) {
         other.mask |= splits[i].mask;
         other.forced |= splits[i].forced;
+        other.lowest_jump = std::min(other.lowest_jump, splits[i].lowest_jump);
         splits[i] = splits.back();
         splits.pop_back();
         --i;
@@ -96,8 +97,11 @@ bool release_warp_sync(Warp& warp) {
 }
 
 void report_guard(Warp& warp, const Instruction& in, LaneMask mask) {
-  report_undefined(warp, FindingKind::uninitialised_branch, in, warp.predicates_undefined[in.guard] & mask,
-                   in.flow == Flow::branch ? "a branch" : "whether an instruction is executed");
+  if (warp.worker->racy != nullptr)
+    use_racy_value(warp, in, warp.predicates_undefined[in.guard] & mask, RacyUse::branch, warp.predicates[in.guard]);
+  else
+    report_undefined(warp, FindingKind::uninitialised_branch, in, warp.predicates_undefined[in.guard] & mask,
+                     in.flow == Flow::branch ? "a branch" : "whether an instruction is executed");
   warp.predicates_undefined[in.guard] &= ~mask;
 }
 
@@ -106,11 +110,14 @@ void exit_lanes(Warp& warp, Frame* frame, LaneMask lanes) {
   if (frame->caller != nullptr) leave_frames(warp, frame, lanes);
 }
 
-void add_split(Warp& warp, std::uint32_t pc, LaneMask mask, Frame* frame) {
+void add_split(Warp& warp, std::uint32_t pc, LaneMask mask, Frame* frame, std::uint32_t from,
+               std::uint32_t lowest_jump) {
   Split split;
   split.pc = pc;
   split.mask = mask;
   split.frame = frame;
+  split.from = from;
+  split.lowest_jump = pc <= from ? std::min(lowest_jump, pc) : lowest_jump;
   warp.splits.push_back(split);
 }
 
@@ -119,6 +126,7 @@ void branch_by_table(Warp& warp, std::size_t index, const Instruction& in, LaneM
   LaneMask undefined = warp.undefined_of(in.source[0]) & active;
   if (undefined != 0) report_undefined(warp, FindingKind::uninitialised_branch, in, undefined, "a switch");
   Frame* frame = warp.frame;
+  const std::uint32_t from = warp.splits[index].pc, lowest_jump = warp.splits[index].lowest_jump;
   warp.splits[index].mask &= ~active;
   warp.splits[index].pc += 1;
   for (LaneMask left = active; left != 0;) {
@@ -135,7 +143,7 @@ void branch_by_table(Warp& warp, std::size_t index, const Instruction& in, LaneM
       exit_lanes(warp, frame, same);
       continue;
     }
-    add_split(warp, targets[choice], same, frame);
+    add_split(warp, targets[choice], same, frame, from, lowest_jump);
   }
 }
 
@@ -170,26 +178,6 @@ void check_sync_mask(Warp& warp, const Instruction& in, LaneMask active) {
                      masks[lane], origin_of(warp, in).form, lane));
 }
 
-void arrive_at_barrier(Warp& warp, Split& split, const Instruction& in, LaneMask active) {
-  const BarrierUse& use = warp.frame->function->barriers[in.detail];
-  int lane = __builtin_ctz(active);
-  std::uint32_t id = warp.u32(use.id, lane);
-  std::uint32_t count = use.count == no_slot ? 0 : warp.u32(use.count, lane);
-  if (id >= warp.block->arrived.size()) {
-    report(warp, FindingKind::barrier_divergence, in, lane, 0,
-           fmt::format("{}: there is no barrier {}", thread_text(warp, lane), id));
-    id = 0;
-  }
-  if (use.kind == BarrierUse::Kind::arrive) {
-    warp.block->arrived[id] += static_cast<std::uint32_t>(__builtin_popcount(active));
-    ++split.pc;
-    return;
-  }
-  split.state = SplitState::at_barrier;
-  split.barrier = id;
-  split.barrier_count = count;
-}
-
 // Lanes in front of which nothing else waits in the same frame: the split may run without looking back up to this
 // program counter.
 std::uint32_t next_meeting(const Warp& warp, std::size_t index) {
@@ -208,6 +196,8 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
   Worker& worker = *warp.worker;
   const Instruction* code = warp.frame->function->code.data();
   std::uint32_t pc = warp.splits[index].pc;
+  std::uint32_t from = warp.splits[index].from;
+  std::uint32_t lowest_jump = warp.splits[index].lowest_jump;
   const LaneMask mask = warp.splits[index].mask;
   const std::uint32_t meeting = next_meeting(warp, index);
   bool alone = warp.splits.size() == 1;
@@ -246,6 +236,8 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
     }
     if (in.flow == Flow::branch) {
       if (active == mask) {
+        from = pc;
+        if (in.target <= pc) lowest_jump = std::min(lowest_jump, in.target);
         pc = in.target;
         if (!alone) break;
         continue;
@@ -258,7 +250,9 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
       account();
       warp.splits[index].pc = pc + 1;
       warp.splits[index].mask = mask & ~active;
-      add_split(warp, in.target, active, warp.frame);
+      warp.splits[index].from = from;
+      warp.splits[index].lowest_jump = lowest_jump;
+      add_split(warp, in.target, active, warp.frame, pc, lowest_jump);
       return;
     }
     if (active == 0) {
@@ -279,11 +273,13 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
     account();
     if (active != mask) {
       // Only some lanes take part: the others go on behind it.
-      add_split(warp, pc + 1, mask & ~active, warp.frame);
+      add_split(warp, pc + 1, mask & ~active, warp.frame, pc, lowest_jump);
       warp.splits[index].mask = active;
     }
     Split& split = warp.splits[index];
     split.pc = pc;
+    split.from = from;
+    split.lowest_jump = lowest_jump;
     switch (in.flow) {
       case Flow::warp_sync:
         if (gather_warp_sync(warp, index)) {
@@ -303,10 +299,12 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
         call_function(warp, index, in);
         return;
       case Flow::ret:
+        if (split.frame->caller == nullptr) note_exit(warp, split, in);
         return_from_function(warp, index);
         return;
       case Flow::exit: {
         Frame* frame = split.frame;
+        note_exit(warp, split, in);
         split.mask = 0;
         exit_lanes(warp, frame, active);
         return;
@@ -334,6 +332,8 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
   }
   account();
   warp.splits[index].pc = pc;
+  warp.splits[index].from = from;
+  warp.splits[index].lowest_jump = lowest_jump;
 }
 
 // Only where somebody wants to go on: the last instruction of the budget may have been the last of the kernel.

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #include "emulate/half_float.h"
 #include "emulate/memory_view.h"
@@ -78,12 +79,20 @@ std::uint64_t combine(const AtomicAccess& atomic, std::uint64_t old, std::uint64
   return old;
 }
 
+struct CheckedWord {
+  MemoryView view;
+  int lane = 0;
+  std::uint32_t offset = 0;
+  bool equal = false;
+};
+
 }  // namespace
 
 void run_atomic(Warp& warp, const Instruction& in, LaneMask active) {
   const AtomicAccess& atomic = warp.frame->function->atomics[in.detail];
   int bytes = atomic.memory.element_bytes;
-  if (atomic.memory.acquire && warp.worker->launch->program->fences_order) fence(warp, true);
+  if (atomic.memory.acquire) acquire(warp, true);
+  if (atomic.memory.release) release(warp, true);
   LaneMask undefined = warp.undefined_of(in.source[0]) & active;
   if (undefined != 0)
     report_undefined(warp, FindingKind::uninitialised_address, in, undefined, "the address of an atomic operation");
@@ -96,6 +105,8 @@ void run_atomic(Warp& warp, const Instruction& in, LaneMask active) {
   if (in.sources == 3) operand_undefined |= warp.undefined_of(in.source[2]);
   LaneMask result_undefined = 0;
   std::uint64_t results[warp_lanes] = {};
+  const bool looking = warp.worker->racy != nullptr;
+  std::vector<CheckedWord> checked;
   for (LaneMask left = active; left != 0; left &= left - 1) {
     int lane = __builtin_ctz(left);
     MemoryView view;
@@ -108,6 +119,14 @@ void run_atomic(Warp& warp, const Instruction& in, LaneMask active) {
     std::uint64_t old = 0;
     std::memcpy(&old, view.data + offset, static_cast<std::size_t>(bytes));
     bool unknown = ((operand_undefined >> lane) & 1) != 0;
+    const bool equal = atomic.operation == AtomicOperation::cas && old == value_of(in.source[1], lane);
+    if (looking) {
+      // A swap takes place only where the guess was right, and then what was computed from it is right too.
+      if (atomic.operation == AtomicOperation::cas)
+        unknown = equal && ((warp.undefined_of(in.source[2]) & ~warp.undefined_of(in.source[1])) >> lane & 1) != 0;
+      if (unknown && !view.shared) use_racy_value(warp, in, LaneMask{1} << lane, RacyUse::other);
+      if (view.races != nullptr) checked.push_back({view, lane, offset, equal});
+    }
     bool old_undefined = false;
     if (view.defined != nullptr)
       for (int i = 0; i < bytes; ++i)
@@ -124,6 +143,8 @@ void run_atomic(Warp& warp, const Instruction& in, LaneMask active) {
     results[lane] = old;
     result_undefined |= LaneMask{old_undefined} << lane;
   }
+  for (const CheckedWord& word : checked)
+    check_guess(warp, word.view, word.lane, word.offset, static_cast<std::uint32_t>(bytes), word.equal);
   if (!atomic.returns) return;
   for (LaneMask left = active; left != 0; left &= left - 1) {
     int lane = __builtin_ctz(left);

@@ -97,10 +97,11 @@ void run_shuffle(Warp& warp, const Instruction& in, LaneMask active) {
     in_range |= LaneMask{valid} << lane;
   }
   LaneMask undefined = control_undefined;
-  LaneMask unreliable = value_undefined | ~active;  // lanes whose value is not one
+  LaneMask unreliable = value_undefined;
+  if (warp.worker->racy == nullptr) unreliable |= ~active;  // lanes whose value is not one
   if (unreliable != 0)
     for (int lane = 0; lane < warp_lanes; ++lane) undefined |= ((unreliable >> from[lane]) & 1) << lane;
-  if (active != all_lanes) note_stray_shuffle(warp, in, active, from);
+  if (active != all_lanes && warp.worker->racy == nullptr) note_stray_shuffle(warp, in, active, from);
   if (active == all_lanes) {
     std::memcpy(warp.registers + in.destination, result, sizeof result);
   } else {

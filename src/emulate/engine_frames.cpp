@@ -173,6 +173,7 @@ void enter_function(Warp& warp, std::size_t split, const Instruction& in, const 
   begin_frame(warp, frame, lanes);
   for (std::size_t i = 0; i < std::min(call.arguments.size(), callee.parameters.size()); ++i)
     copy_parameter(warp, caller, call.arguments[i], frame, callee.parameters[i], lanes);
+  frame.lowest_jump = warp.splits[split].lowest_jump;
   Split inside;
   inside.mask = lanes;
   inside.frame = &frame;
@@ -216,12 +217,16 @@ void set_block_values(Warp& warp, Frame& frame) {
 
 void begin_frame(Warp& warp, Frame& frame, LaneMask lanes) {
   const FunctionCode& function = *frame.function;
-  std::copy(function.initially_undefined.begin(), function.initially_undefined.end(), frame.undefined.begin());
-  std::fill(frame.predicates_undefined.begin(), frame.predicates_undefined.end(), all_lanes);
+  const bool racy_only = warp.worker->racy != nullptr;  // nothing comes from a race yet
+  if (racy_only)
+    std::fill(frame.undefined.begin(), frame.undefined.end(), 0);
+  else
+    std::copy(function.initially_undefined.begin(), function.initially_undefined.end(), frame.undefined.begin());
+  std::fill(frame.predicates_undefined.begin(), frame.predicates_undefined.end(), racy_only ? 0 : all_lanes);
   set_block_values(warp, frame);
   for (const LocalAddressSlot& local : function.local_addresses)
     fill(frame, local.slot, true, [&](int) { return std::uint64_t{frame.local_base} + local.offset; });
-  forget_local(warp, frame.local_base, function.local_bytes, lanes);
+  forget_local(warp, frame.local_base, function.local_bytes, lanes, racy_only ? 1 : 0);
 }
 
 void call_function(Warp& warp, std::size_t index, const Instruction& in) {
@@ -288,6 +293,8 @@ void return_from_function(Warp& warp, std::size_t index) {
     copy_parameter(warp, *frame, callee.returns[i], *caller, frame->call->returns[i], lanes);
   warp.splits[index].frame = caller;
   warp.splits[index].pc = frame->return_pc;
+  warp.splits[index].from = frame->return_pc - 1;
+  warp.splits[index].lowest_jump = frame->lowest_jump;
   frame->inside &= ~lanes;
   if (frame->inside == 0) release_frame(warp, frame);
 }

@@ -59,7 +59,7 @@ bool resolve_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64
 }
 
 bool read_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t address, int lane, std::uint32_t bytes,
-               void* value, bool& undefined) {
+               void* value, bool& undefined, bool strong) {
   if (space == PtxSpace::generic) space = space_of_address(address);
   undefined = false;
   auto* to = static_cast<std::byte*>(value);
@@ -84,14 +84,19 @@ bool read_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t 
   MemoryView view;
   std::uint32_t offset = 0;
   if (!resolve_lane(warp, in, space, address, lane, bytes, AccessKind::read, view, offset)) return false;
-  if (view.races != nullptr) race_access(warp, in, view, lane, offset, bytes, AccessKind::read, false);
+  const bool racing = view.races != nullptr && (!strong || view.shared);
+  const bool from_race =
+      racing && warp.worker->racy != nullptr && racing_read(warp, view, lane, offset, bytes, strong) != ReadRace::none;
+  if (racing) race_access(warp, in, view, lane, offset, bytes, AccessKind::read, false, strong);
   std::memcpy(to, view.data + offset, bytes);
   undefined = view.defined != nullptr && any_equal(view.defined + offset, bytes, 0);
+  if (undefined && warp.worker->racy != nullptr) hold_racy_value(warp, LaneMask{1} << lane);
+  undefined = undefined || from_race;
   return true;
 }
 
 bool write_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t address, int lane, std::uint32_t bytes,
-                const void* value, bool undefined) {
+                const void* value, bool undefined, bool strong) {
   if (space == PtxSpace::generic) space = space_of_address(address);
   auto* from = static_cast<const std::byte*>(value);
   int mark = undefined ? 0 : 1;
@@ -117,8 +122,12 @@ bool write_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t
   if (!resolve_lane(warp, in, space, address, lane, bytes, AccessKind::write, view, offset)) return false;
   if (view.races != nullptr)
     race_access(warp, in, view, lane, offset, bytes, AccessKind::write,
-                std::memcmp(view.data + offset, from, bytes) == 0);
+                std::memcmp(view.data + offset, from, bytes) == 0, strong);
   std::memcpy(view.data + offset, from, bytes);
+  if (warp.worker->racy != nullptr && !view.shared) {
+    if (undefined) use_racy_value(warp, in, LaneMask{1} << lane, RacyUse::other);
+    return true;
+  }
   if (view.defined != nullptr)
     std::memset(view.defined + offset, mark, bytes);
   else if (undefined && view.allocation != nullptr && view.allocation->defined != nullptr) {

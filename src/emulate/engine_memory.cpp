@@ -2,6 +2,7 @@
 // addresses, then copies. What does not fit goes lane by lane.
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "emulate/access_shape.h"
@@ -108,7 +109,16 @@ void load_from(Warp& warp, const Instruction& in, const MemoryAccess& access, co
       suspicious &= ~unmapped;
     }
   }
-  if (view.races != nullptr && !access.synchronizing) race_load(warp, in, access, view, shape, active);
+  // Volatile accesses to global memory are how blocks talk to each other. In shared memory they are looked at: code
+  // that takes a warp's lockstep for granted is written with them.
+  const bool racing = view.races != nullptr && (!access.synchronizing || view.shared);
+  const bool looking = warp.worker->racy != nullptr;
+  std::array<LaneMask, 8> from_race{};
+  if (racing && looking)
+    for (int k = 0; k < access.elements; ++k)
+      from_race[static_cast<std::size_t>(k)] = racing_lanes(warp, access, view, shape, active, k);
+  if (looking && suspicious != 0) hold_racy_value(warp, suspicious);
+  if (racing) race_load(warp, in, access, view, shape, active);
   for (int k = 0; k < access.elements; ++k) {
     if (access.parts[k] == no_slot) continue;
     load_element(warp, access, k, view.data, shape, active);
@@ -116,6 +126,7 @@ void load_from(Warp& warp, const Instruction& in, const MemoryAccess& access, co
     if (suspicious != 0 && access.elements > 1)
       undefined = lanes_not_defined(view.defined, shape, suspicious,
                                     static_cast<std::uint32_t>(k * access.element_bytes), access.element_bytes);
+    if (looking) undefined |= from_race[static_cast<std::size_t>(k)];
     LaneMask& mark = warp.undefined_of(access.parts[k]);
     mark = (mark & ~active) | undefined;
   }
@@ -145,6 +156,10 @@ void store_to(Warp& warp, const Instruction& in, const MemoryAccess& access, con
     undefined |= warp.undefined_of(access.parts[k]) & active;
   }
   std::byte* shadow = view.defined;
+  if (warp.worker->racy != nullptr && !view.shared) {
+    if (undefined != 0) use_racy_value(warp, in, undefined, RacyUse::other);
+    return;
+  }
   if (undefined != 0 && view.allocation != nullptr && view.allocation->defined != nullptr) {
     shadow = view.allocation->defined.get();
     if (view.defined == nullptr) forget_views(warp);
@@ -169,7 +184,7 @@ void load_lanes(Warp& warp, const Instruction& in, const MemoryAccess& access, P
   for_lanes(active, [&](int lane) {
     std::byte value[64];
     bool undefined = false;
-    read_lane(warp, in, space, addresses[lane], lane, bytes, value, undefined);
+    read_lane(warp, in, space, addresses[lane], lane, bytes, value, undefined, access.synchronizing);
     AccessShape one;
     one.uniform = true;
     one.offset[lane] = 0;
@@ -194,7 +209,7 @@ void store_lanes(Warp& warp, const Instruction& in, const MemoryAccess& access, 
       store_element(warp, access, k, value, one, 1u << lane);
       undefined |= ((warp.undefined_of(access.parts[k]) >> lane) & 1) != 0;
     }
-    write_lane(warp, in, space, addresses[lane], lane, bytes, value, undefined);
+    write_lane(warp, in, space, addresses[lane], lane, bytes, value, undefined, access.synchronizing);
   });
 }
 
@@ -283,7 +298,8 @@ void access_space(Warp& warp, const Instruction& in, const MemoryAccess& access,
 template <bool store>
 void access_memory(Warp& warp, const Instruction& in, LaneMask active) {
   const MemoryAccess& access = warp.frame->function->memory[in.detail];
-  if (access.acquire && warp.worker->launch->program->fences_order) fence(warp, true);
+  if (access.acquire) acquire(warp, access.space != PtxSpace::shared);
+  if (access.release) release(warp, access.space != PtxSpace::shared);
   LaneMask undefined = warp.undefined_of(in.source[0]) & active;
   if (undefined != 0)
     report_undefined(warp, FindingKind::uninitialised_address, in, undefined, "the address of an access");

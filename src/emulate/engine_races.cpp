@@ -1,5 +1,7 @@
 // Time, for the race checks: what is ordered before what.
 
+#include <algorithm>
+
 #include "emulate/warp.h"
 
 namespace kw {
@@ -26,6 +28,8 @@ void renumber(Worker& worker, RaceEntries& entries, RaceEntry block_start, RaceE
 void tick(Worker& worker) {
   ++worker.race_time;
   if (worker.race_time < race_time_limit) return;
+  worker.later_writes.lose();
+  worker.unreleased.clear();
   Block* block = worker.current;
   RaceEntry start = block != nullptr ? block->start_time : 0;
   RaceEntry barrier = block != nullptr ? block->barrier_time : 0;
@@ -47,8 +51,12 @@ void tick(Worker& worker) {
     resident->acquired_time =
         resident->acquired_time >= resident->start_time ? 3 << race_time_shift : worker.launch_time;
     resident->start_time = 3 << race_time_shift;
+    resident->released_time = 5 << race_time_shift;
     resident->barrier_time = 4 << race_time_shift;
-    for (Warp& warp : resident->warps) warp.moment.warp_sync = 5 << race_time_shift;
+    for (Warp& warp : resident->warps) {
+      warp.moment.warp_sync = 5 << race_time_shift;
+      if (warp.acquired_time != 0) warp.acquired_time = 5 << race_time_shift;
+    }
   }
 }
 
@@ -56,7 +64,7 @@ void refresh_moment(Warp& warp) {
   const Block& block = *warp.block;
   RaceMoment& moment = warp.moment;
   moment.now = warp.worker->race_time << race_time_shift;
-  moment.barrier = block.barrier_time;
+  moment.barrier = std::max(block.barrier_time, warp.acquired_time);
   moment.block_start = block.start_time;
   moment.launch_start = block.acquired_time;
   if (moment.warp_sync < moment.barrier) moment.warp_sync = moment.barrier;
@@ -75,13 +83,58 @@ void order_block(Block& block) {
   block.barrier_time = block.worker->race_time << race_time_shift;
 }
 
-void fence(Warp& warp, bool device_wide) {
+// PTX ISA 9.0, 8.8 "Release and acquire patterns": a fence orders only together with the strong access that publishes,
+// a release before it and an acquire behind it. Which access that is cannot be told, so that everything which one block
+// did before its release counts as ordered for a block that acquires; inside of a block, everything that other warps
+// did before for the warp that acquires. Races may be missed, none is invented.
+void acquire(Warp& warp, bool device_wide) {
   if (!warp.worker->launch->program->fences_order) return;
-  // A fence orders only together with the atomic or volatile access that publishes; which one that is cannot be told,
-  // so that everything before counts as ordered. Races may be missed, none is invented.
-  order_block(*warp.block);
-  if (device_wide) warp.block->acquired_time = warp.block->start_time;
+  tick(*warp.worker);
+  warp.acquired_time = warp.worker->race_time << race_time_shift;
+  if (device_wide) warp.block->acquired = true;
   refresh_moment(warp);
+}
+
+void release(Warp& warp, bool device_wide) {
+  if (!warp.worker->launch->program->fences_order) return;
+  tick(*warp.worker);
+  if (device_wide) warp.block->released_time = warp.worker->race_time << race_time_shift;
+  refresh_moment(warp);
+}
+
+void fence(Warp& warp, bool device_wide) {
+  acquire(warp, device_wide);
+  if (device_wide) warp.block->released_time = warp.worker->race_time << race_time_shift;
+}
+
+void end_releases(Block& block) {
+  if (block.worker->launch->program->fences_order)
+    block.worker->unreleased.emplace_back(block.released_time, block.worker->race_time << race_time_shift);
+}
+
+namespace {
+
+// Of another block's access: has that block released it, and this one acquired?
+bool handed_over(const Warp& warp, RaceEntry entry) {
+  const Block& block = *warp.block;
+  if (!block.acquired || entry >= block.start_time) return false;
+  const RaceEntry time = entry & ~((1 << race_time_shift) - 1);
+  const auto& tails = warp.worker->unreleased;
+  const auto tail = std::lower_bound(tails.begin(), tails.end(), time,
+                                     [](const auto& each, RaceEntry wanted) { return each.second < wanted; });
+  return tail == tails.end() || time < tail->first;
+}
+
+}  // namespace
+
+bool unordered_write(const Warp& warp, const RaceMoment& moment, RaceEntry writer, RaceEntry self) {
+  return race_conflict(writer, self, moment) && !handed_over(warp, writer);
+}
+
+bool unordered_read(const Warp& warp, const RaceMoment& moment, RaceEntry reader, RaceEntry self) {
+  if (race_conflict(reader, self, moment)) return !handed_over(warp, reader);
+  // When earlier blocks have read it is not known any more.
+  return !warp.block->acquired && race_reader_conflict(reader, self, moment);
 }
 
 }  // namespace kw

@@ -23,27 +23,48 @@ std::string thread_text(const Warp& warp, int lane) {
                      thread[2]);
 }
 
-void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
-            const std::string& message) {
-  Worker& worker = *warp.worker;
-  if (worker.launch->options.profiling) return;
+namespace {
+
+EmulatorFinding finding_about(const Warp& warp, FindingKind kind, const Instruction& in, int lane,
+                              std::uint64_t address, const std::string& message) {
   const InstructionOrigin& origin = origin_of(warp, in);
-  bool fresh = worker.log.admit(kind, origin.where);
-  if (worker.log.occurrences() > worker.launch->limits.faulting_instructions && worker.stop == StopReason::none)
-    worker.stop = StopReason::too_many_faults;
-  if (!fresh) return;
   EmulatorFinding finding;
   finding.kind = kind;
   finding.line = origin.where.line;
   finding.column = origin.where.column;
   finding.ptx_line = origin.where.ptx_line;
-  finding.kernel = worker.launch->program->kernel;
+  finding.kernel = warp.worker->launch->program->kernel;
   finding.block = warp.block->index;
   finding.thread = thread_index(warp, lane);
   finding.address = address;
   finding.message = message;
   finding.advice = advice_for(kind);
-  worker.log.add(std::move(finding));
+  return finding;
+}
+
+}  // namespace
+
+void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
+            const std::string& message) {
+  Worker& worker = *warp.worker;
+  if (worker.launch->options.profiling || worker.racy != nullptr) return;
+  const InstructionOrigin& origin = origin_of(warp, in);
+  bool fresh = worker.log.admit(kind, origin.where);
+  if (fresh) worker.log.add(finding_about(warp, kind, in, lane, address, message));
+  if (worker.log.errors() <= worker.launch->limits.faulting_instructions || worker.stop != StopReason::none) return;
+  worker.stop = StopReason::too_many_faults;
+  if (worker.log.admit(FindingKind::cut_short, origin.where))
+    worker.log.add(finding_about(
+        warp, FindingKind::cut_short, in, lane, 0,
+        fmt::format("the run was ended here, after {} faulting instructions: what the kernel does later is not known",
+                    worker.launch->limits.faulting_instructions)));
+}
+
+void suspect(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
+             const std::string& message) {
+  Worker& worker = *warp.worker;
+  if (worker.racy == nullptr && worker.suspects.admit(kind, origin_of(warp, in).where))
+    worker.suspects.add(finding_about(warp, kind, in, lane, address, message));
 }
 
 std::string stray_text(const StrayShuffle& stray) {
@@ -53,6 +74,10 @@ std::string stray_text(const StrayShuffle& stray) {
 }
 
 void report_undefined(Warp& warp, FindingKind kind, const Instruction& in, LaneMask lanes, const char* what) {
+  if (warp.worker->racy != nullptr) {
+    use_racy_value(warp, in, lanes, RacyUse::other);
+    return;
+  }
   int lane = __builtin_ctz(lanes);
   if (const StrayShuffle& stray = warp.worker->stray; stray.instruction != nullptr) {
     report(warp, FindingKind::warp_sync_divergence, *stray.instruction, lane, 0,

@@ -26,6 +26,8 @@ std::string_view name_of(FindingKind kind) {
       return "global_race";
     case FindingKind::same_value_race:
       return "same_value_race";
+    case FindingKind::cut_short:
+      return "cut_short";
     case FindingKind::barrier_divergence:
       return "barrier_divergence";
     case FindingKind::barrier_deadlock:
@@ -50,6 +52,8 @@ std::string_view name_of(FindingKind kind) {
   return "unknown";
 }
 
+bool is_note(FindingKind kind) { return kind == FindingKind::same_value_race || kind == FindingKind::cut_short; }
+
 std::string_view advice_for(FindingKind kind) {
   switch (kind) {
     case FindingKind::out_of_bounds:
@@ -72,8 +76,9 @@ std::string_view advice_for(FindingKind kind) {
     case FindingKind::same_value_race:
       return "Let one thread do the store.";
     case FindingKind::barrier_divergence:
-      return "Every thread of the block must reach the same __syncthreads(): move it out of the condition and do not "
-             "return early.";
+      return "Every thread of the block that has not left the kernel must reach the same __syncthreads(): move it out "
+             "of "
+             "the condition.";
     case FindingKind::barrier_deadlock:
       return "Make sure that all threads that the barrier waits for reach it.";
     case FindingKind::warp_sync_divergence:
@@ -87,6 +92,7 @@ std::string_view advice_for(FindingKind kind) {
       return "Limit the recursion, or use a loop.";
     case FindingKind::device_call:
       return "Remove device-side printf, malloc and assert.";
+    case FindingKind::cut_short:
     case FindingKind::trap:
     case FindingKind::launch_error:
     case FindingKind::unsupported:
@@ -106,9 +112,9 @@ std::size_t FindingLog::place_of(FindingKind kind, const PtxOrigin& where) const
 }
 
 std::size_t FindingLog::note_to_replace(FindingKind kind) const {
-  if (kind == FindingKind::same_value_race) return findings_.size();
-  auto is_note = [](const EmulatorFinding& other) { return other.kind == FindingKind::same_value_race; };
-  return static_cast<std::size_t>(std::find_if(findings_.begin(), findings_.end(), is_note) - findings_.begin());
+  if (is_note(kind)) return findings_.size();
+  auto note = [](const EmulatorFinding& other) { return is_note(other.kind); };
+  return static_cast<std::size_t>(std::find_if(findings_.begin(), findings_.end(), note) - findings_.begin());
 }
 
 bool FindingLog::would_admit(FindingKind kind, const PtxOrigin& where) const {
@@ -118,6 +124,7 @@ bool FindingLog::would_admit(FindingKind kind, const PtxOrigin& where) const {
 
 bool FindingLog::admit(FindingKind kind, const PtxOrigin& where) {
   ++occurrences_;
+  if (is_note(kind)) ++notes_;
   kinds_ |= std::uint64_t{1} << static_cast<int>(kind);
   if (std::size_t known = place_of(kind, where); known < findings_.size()) {
     ++findings_[known].occurrences;
@@ -134,8 +141,24 @@ void FindingLog::add(EmulatorFinding finding) {
   }
 }
 
+void FindingLog::take(const FindingLog& other) {
+  for (const EmulatorFinding& finding : other.findings_) {
+    PtxOrigin where;
+    where.line = finding.line;
+    where.ptx_line = finding.ptx_line;
+    if (const std::size_t known = place_of(finding.kind, where); known < findings_.size())
+      findings_[known].occurrences += finding.occurrences;
+    else
+      add(finding);
+  }
+  occurrences_ += other.occurrences_;
+  notes_ += other.notes_;
+  kinds_ |= other.kinds_;
+}
+
 void FindingLog::clear() {
   findings_.clear();
+  notes_ = 0;
   occurrences_ = 0;
   kinds_ = 0;
 }

@@ -22,6 +22,7 @@ enum class FindingKind : std::uint8_t {
   shared_race,
   global_race,
   same_value_race,  // a note: several threads store the same value
+  cut_short,        // a note: the run was ended, because there were too many faults
   barrier_divergence,
   barrier_deadlock,
   warp_sync_divergence,
@@ -34,6 +35,8 @@ enum class FindingKind : std::uint8_t {
   unsupported,
 };
 std::string_view name_of(FindingKind kind);
+// Says something about the run, nothing against the kernel.
+bool is_note(FindingKind kind);
 
 struct EmulatorFinding {
   FindingKind kind = FindingKind::out_of_bounds;
@@ -64,8 +67,11 @@ class FindingLog {
   const std::vector<EmulatorFinding>& findings() const { return findings_; }
   bool empty() const { return findings_.empty(); }
   std::uint64_t occurrences() const { return occurrences_; }
+  std::uint64_t errors() const { return occurrences_ - notes_; }
   // Also of those that found no room: the verdict must not depend on how much is shown.
   bool has(FindingKind kind) const { return (kinds_ >> static_cast<int>(kind) & 1) != 0; }
+  // What the other one has, after what is here.
+  void take(const FindingLog& other);
   void clear();
 
  private:
@@ -75,6 +81,7 @@ class FindingLog {
   std::size_t limit_;
   std::vector<EmulatorFinding> findings_;
   std::uint64_t occurrences_ = 0;
+  std::uint64_t notes_ = 0;  // of those
   std::uint64_t kinds_ = 0;  // a bit each
 };
 

@@ -6,10 +6,13 @@
 #include <cstring>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "emulate/block_order.h"
+#include "emulate/memory_snapshot.h"
+#include "emulate/racy_values.h"
 #include "emulate/warp.h"
 
 namespace kw {
@@ -89,6 +92,7 @@ std::unique_ptr<Worker> make_worker(LaunchState& launch) {
   worker->counts.assign(launch.program->origins.size(), {});
   worker->races.resize(launch.memory->allocations().size());
   worker->log = FindingLog(launch.limits.findings);
+  worker->suspects = FindingLog(launch.limits.findings);
   worker->remaining = launch.limits.warp_instructions;
   worker->race_time = 2;
   worker->launch_time = 2 << race_time_shift;
@@ -167,46 +171,6 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
   }
 }
 
-// The state that a run changes, so that it can be run again.
-struct Snapshot {
-  struct Copy {
-    Allocation* allocation;
-    std::vector<std::byte> data, defined;  // empty when nothing has been written yet
-    bool pristine;
-    bool fully_defined;
-    std::uint32_t undefined_store_line;
-  };
-  std::vector<Copy> copies;
-
-  explicit Snapshot(DeviceMemory& memory) {
-    for (const auto& allocation : memory.allocations()) {
-      if (allocation->freed || allocation->right == MemoryAccessRight::read_only) continue;
-      Copy copy{
-          allocation.get(), {}, {}, allocation->pristine, allocation->fully_defined, allocation->undefined_store_line};
-      if (!allocation->pristine) {
-        copy.data.assign(allocation->data.get(), allocation->data.get() + allocation->bytes);
-        copy.defined.assign(allocation->defined.get(), allocation->defined.get() + allocation->bytes);
-      }
-      copies.push_back(std::move(copy));
-    }
-  }
-  void restore() const {
-    for (const Copy& copy : copies) {
-      Allocation& allocation = *copy.allocation;
-      if (copy.pristine) {
-        std::memset(allocation.data.get(), 0xff, allocation.bytes);
-        std::memset(allocation.defined.get(), 0, allocation.bytes);
-      } else {
-        std::copy(copy.data.begin(), copy.data.end(), allocation.data.get());
-        std::copy(copy.defined.begin(), copy.defined.end(), allocation.defined.get());
-      }
-      allocation.pristine = copy.pristine;
-      allocation.fully_defined = copy.fully_defined;
-      allocation.undefined_store_line = copy.undefined_store_line;
-    }
-  }
-};
-
 // In one part of an allocation: has one worker's block written what another's has touched?
 bool workers_race_in(const std::vector<const RaceGranules*>& all, std::size_t begin, std::size_t end) {
   constexpr std::size_t piece = 2048;
@@ -263,7 +227,7 @@ bool workers_race(std::vector<std::unique_ptr<Worker>>& workers) {
 // Blocks spread over host threads. Empty when anything was found or might have been missed: then the memory is as
 // before and the blocks run one after the other, so that the result never depends on the number of threads.
 std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const BlockOrder& order) {
-  Snapshot snapshot(*launch.memory);
+  const MemorySnapshot snapshot(*launch.memory);
   auto count = static_cast<std::size_t>(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(launch.options.threads), order.size()));
   BlockQueue queue(order);
@@ -278,7 +242,7 @@ std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const 
   std::int64_t used = 0;
   bool clean = true;
   for (const auto& worker : workers) {
-    clean &= worker->stop == StopReason::none && worker->log.empty();
+    clean &= worker->stop == StopReason::none && worker->log.empty() && worker->suspects.empty();
     used += launch.limits.warp_instructions - worker->remaining;
   }
   if (clean && used <= launch.limits.warp_instructions && !workers_race(workers)) return workers;
@@ -302,7 +266,49 @@ RunStatus status_of(const Worker& worker) {
   if (any({K::shared_race, K::global_race})) return RunStatus::race;
   if (any({K::uninitialised_address, K::uninitialised_branch})) return RunStatus::uninitialised;
   if (worker.stop == StopReason::budget) return RunStatus::timeout;
+  if (worker.stop != StopReason::none || any({K::cut_short})) return RunStatus::fault;  // it did not get to its end
   return RunStatus::ok;
+}
+
+// Reads that race have been collected: does anything depend on what they read? Runs the launch once more; the memory is
+// afterwards as the first run left it.
+bool racing_reads_matter(LaunchState& launch, const Worker& first, const BlockOrder& order,
+                         const MemorySnapshot& before) {
+  if (first.later_writes.overflown()) return true;
+  for (const auto& allocation : launch.memory->allocations())
+    if (allocation->right == MemoryAccessRight::read_write) allocation->pristine = false;
+  const MemorySnapshot after(*launch.memory);
+  before.restore();
+  AccessObserver* const observer = std::exchange(launch.options.observer, nullptr);
+  launch.interleaved = false;
+  const std::unique_ptr<Worker> second = make_worker(launch);
+  second->racy = std::make_unique<RacyValues>();
+  second->racy->later = &first.later_writes;
+  BlockQueue queue(order);
+  run_blocks(*second, queue);
+  launch.options.observer = observer;
+  after.restore();
+  return racy_values_were_used(*second->racy);
+}
+
+// Everything in the launch's order, in one thread.
+std::unique_ptr<Worker> run_in_order(LaunchState& launch, const BlockOrder& order) {
+  std::optional<MemorySnapshot> before;
+  // Memory that is mapped, gigabytes perhaps, is not copied: reads that race then count as used.
+  const auto& allocations = launch.memory->allocations();
+  const bool mapped = std::any_of(allocations.begin(), allocations.end(), [](const auto& allocation) {
+    return !allocation->freed && allocation->right == MemoryAccessRight::read_write && allocation->defined == nullptr;
+  });
+  if (!launch.options.profiling && !mapped) before.emplace(*launch.memory);
+  std::unique_ptr<Worker> worker = make_worker(launch);
+  BlockQueue queue(order);
+  run_blocks(*worker, queue);
+  if (worker->suspects.empty()) return worker;
+  const RunStatus status = status_of(*worker);
+  const bool open = status == RunStatus::ok || status == RunStatus::uninitialised || status == RunStatus::timeout;
+  // Where something worse is wrong the verdict is made already.
+  if (!open || !before || racing_reads_matter(launch, *worker, order, *before)) worker->log.take(worker->suspects);
+  return worker;
 }
 
 std::optional<EmulatorFinding> stray_finding(const std::vector<std::unique_ptr<Worker>>& workers) {
@@ -376,9 +382,7 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
   std::vector<std::unique_ptr<Worker>> workers;
   if (options.threads > 1 && independent && order.size() > 1) workers = run_in_parallel(launch, order);
   if (workers.empty()) {
-    workers.push_back(make_worker(launch));
-    BlockQueue queue(order);
-    run_blocks(*workers[0], queue);
+    workers.push_back(run_in_order(launch, order));
   }
   for (const auto& allocation : memory.allocations())
     if (allocation->right == MemoryAccessRight::read_write) allocation->pristine = false;

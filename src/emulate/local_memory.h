@@ -33,16 +33,16 @@ inline void set_local_word(Warp& warp, std::uint32_t address, int lane, const Lo
   std::memcpy(warp.local_defined.data() + index, word.defined, 4);
 }
 
-// A function begins: nothing in its part of the stack has a value.
-inline void forget_local(Warp& warp, std::uint32_t base, std::uint32_t bytes, LaneMask lanes) {
+// A function begins: nothing in its part of the stack has a value (`mark` 0).
+inline void forget_local(Warp& warp, std::uint32_t base, std::uint32_t bytes, LaneMask lanes, int mark) {
   if (bytes == 0) return;
   if (lanes == all_lanes) {
-    std::memset(warp.local_defined.data() + local_index(base, 0), 0, (std::size_t{bytes} + 3) / 4 * 4 * warp_lanes);
+    std::memset(warp.local_defined.data() + local_index(base, 0), mark, (std::size_t{bytes} + 3) / 4 * 4 * warp_lanes);
     return;
   }
   for (std::uint32_t offset = 0; offset < bytes; offset += 4)
     for (LaneMask left = lanes; left != 0; left &= left - 1)
-      std::memset(warp.local_defined.data() + local_index(base + offset, __builtin_ctz(left)), 0, 4);
+      std::memset(warp.local_defined.data() + local_index(base + offset, __builtin_ctz(left)), mark, 4);
 }
 
 }  // namespace kw

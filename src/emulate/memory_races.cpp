@@ -66,14 +66,53 @@ void race_load(Warp& warp, const Instruction& in, const MemoryAccess& access, co
     if (conflicts == 0) return;
     active = conflicts;
   }
-  for_lanes(active,
-            [&](int lane) { race_access(warp, in, view, lane, shape.offset[lane], bytes, AccessKind::read, false); });
+  for_lanes(active, [&](int lane) {
+    race_access(warp, in, view, lane, shape.offset[lane], bytes, AccessKind::read, false, access.synchronizing);
+  });
+}
+
+LaneMask racing_lanes(Warp& warp, const MemoryAccess& access, const MemoryView& view, const AccessShape& shape,
+                      LaneMask active, int element) {
+  prepare_granules(view, access);
+  LaneMask racing = 0;
+  const auto add = static_cast<std::uint32_t>(element * access.element_bytes);
+  for_lanes(active, [&](int lane) {
+    if (racing_read(warp, view, lane, shape.offset[lane] + add, access.element_bytes, access.synchronizing) !=
+        ReadRace::none)
+      racing |= LaneMask{1} << lane;
+  });
+  return racing;
 }
 
 namespace {
 
 std::uint64_t register_value(Warp& warp, const MemoryAccess& access, int k, int lane) {
   return access.register_bytes[k] == 8 ? warp.u64(access.parts[k], lane) : warp.u32(access.parts[k], lane);
+}
+
+// Do all lanes write the same to one place? Looked at once for the warp, because kernels that do it do it all the time.
+bool lanes_agree(Warp& warp, const MemoryAccess& access, LaneMask active) {
+  bool agree = true;
+  for (int k = 0; k < access.elements; ++k) {
+    const std::uint64_t first = register_value(warp, access, k, __builtin_ctz(active));
+    for_lanes(active, [&](int lane) { agree &= register_value(warp, access, k, lane) == first; });
+  }
+  return agree;
+}
+
+// Is what this lane stores there already, from another thread?
+bool stores_what_is_there(Warp& warp, const MemoryAccess& access, const MemoryView& view, const AccessShape& shape,
+                          int lane) {
+  bool same = true;
+  for (int k = 0; k < access.elements; ++k) {
+    const std::uint64_t value = register_value(warp, access, k, lane);
+    const std::size_t place = shape.offset[lane] + static_cast<std::size_t>(k) * access.element_bytes;
+    // What nobody has written is nobody's value, whatever the byte happens to be.
+    for (std::size_t i = 0; view.defined != nullptr && i < access.element_bytes; ++i)
+      same &= view.defined[place + i] == std::byte{1};
+    same &= std::memcmp(&value, view.data + place, access.element_bytes) == 0;
+  }
+  return same;
 }
 
 // Do all lanes that write to this lane's place, or else what another thread has written there, agree?
@@ -86,17 +125,29 @@ bool stores_same_value(Warp& warp, const MemoryAccess& access, const MemoryView&
     for (int k = 0; k < access.elements; ++k)
       agree &= register_value(warp, access, k, other) == register_value(warp, access, k, lane);
   });
-  if (shared_place) return agree;
-  for (int k = 0; k < access.elements; ++k) {
-    std::uint64_t value = register_value(warp, access, k, lane);
-    // What nobody has written is nobody's value, whatever the byte happens to be.
-    const std::size_t place = shape.offset[lane] + static_cast<std::size_t>(k) * access.element_bytes;
-    for (std::size_t i = 0; view.defined != nullptr && i < access.element_bytes; ++i)
-      agree &= view.defined[place + i] == std::byte{1};
-    agree &= std::memcmp(&value, view.data + shape.offset[lane] + static_cast<std::size_t>(k) * access.element_bytes,
-                         access.element_bytes) == 0;
+  return shared_place ? agree : stores_what_is_there(warp, access, view, shape, lane);
+}
+
+// One place for all lanes, with the same value from each: what one of them would do, and a note. True when that is all.
+bool store_uniform(Warp& warp, const Instruction& in, const MemoryAccess& access, const MemoryView& view,
+                   const AccessShape& shape, const RaceMoment& moment, LaneMask active, std::uint32_t bytes) {
+  RaceGranules& races = *view.races;
+  if (warp.worker->racy != nullptr || !lanes_agree(warp, access, active)) return false;
+  const int first = __builtin_ctz(active);
+  const std::uint32_t offset = shape.offset[first];
+  const RaceEntry self = moment.warp | first;
+  bool before = false;
+  for (std::uint32_t granule = offset >> races.shift; granule <= (offset + bytes - 1) >> races.shift; ++granule) {
+    // As of several lanes: whoever has touched it since the last sync is another thread than one of these.
+    if (unordered_read(warp, moment, races.readers[granule], self) || races.readers[granule] >= moment.warp_sync)
+      return false;
+    before |= unordered_write(warp, moment, races.writers[granule], self);
   }
-  return agree;
+  if (before && !stores_what_is_there(warp, access, view, shape, first)) return false;
+  for (std::uint32_t granule = offset >> races.shift; granule <= (offset + bytes - 1) >> races.shift; ++granule)
+    races.writers[granule] = moment.now | moment.warp | race_many;
+  report_race(warp, in, first, view, offset, AccessKind::write, moment.now | moment.warp | race_many, false, true);
+  return true;
 }
 
 }  // namespace
@@ -114,25 +165,30 @@ void race_store(Warp& warp, const Instruction& in, const MemoryAccess& access, c
     if (!warp.worker->race_write(races.writers.data() + granule, races.readers.data() + granule,
                                  __builtin_popcount(active), static_cast<int>(bytes >> races.shift), first, moment))
       return;
+  } else if (!access.synchronizing && shape.uniform && active != (active & -active) &&
+             store_uniform(warp, in, access, view, shape, moment, active, bytes)) {
+    return;
   }
+  const RaceEntry flag = access.synchronizing ? race_flag : 0;
   for_lanes(active, [&](int lane) {
     std::uint32_t offset = shape.offset[lane];
-    if (access.synchronizing) {
+    RaceEntry self = moment.warp | lane;
+    if (access.synchronizing && !view.shared) {
       for (std::uint32_t granule = offset >> races.shift; granule <= (offset + bytes - 1) >> races.shift; ++granule)
-        races.writers[granule] = moment.now | moment.warp | lane | race_flag;
+        races.writers[granule] = moment.now | self | flag;
       return;
     }
-    RaceEntry self = moment.warp | lane;
     bool conflict = false, read_before = false;
     for (std::uint32_t granule = offset >> races.shift; granule <= (offset + bytes - 1) >> races.shift; ++granule) {
-      read_before |= race_reader_conflict(races.readers[granule], self, moment);
-      conflict |= read_before || race_conflict(races.writers[granule], self, moment);
-      if (!conflict) races.writers[granule] = moment.now | self;
+      read_before |= unordered_read(warp, moment, races.readers[granule], self);
+      const bool both_strong = flag != 0 && (races.writers[granule] & race_flag) != 0;
+      conflict |= read_before || (!both_strong && unordered_write(warp, moment, races.writers[granule], self));
+      if (!conflict) races.writers[granule] = moment.now | self | flag;
     }
     // Who has read the place may just as well have seen what was there before all of these stores.
     if (conflict)
       race_access(warp, in, view, lane, offset, bytes, AccessKind::write,
-                  !read_before && stores_same_value(warp, access, view, shape, active, lane));
+                  !read_before && stores_same_value(warp, access, view, shape, active, lane), flag != 0);
   });
 }
 

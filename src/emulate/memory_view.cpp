@@ -47,6 +47,12 @@ bool said_before(Warp& warp, FindingKind kind, const Instruction& in, int lane) 
   return true;
 }
 
+bool suspected_before(Warp& warp, FindingKind kind, const Instruction& in, int lane) {
+  if (warp.worker->suspects.would_admit(kind, origin_of(warp, in).where)) return false;
+  suspect(warp, kind, in, lane, 0, "");
+  return true;
+}
+
 std::string thread_of_entry(const Warp& warp, RaceEntry entry) {
   if (entry < warp.moment.block_start) return "another block";
   std::uint32_t other_warp = static_cast<std::uint32_t>(entry >> 6) & 31;
@@ -63,7 +69,8 @@ MemoryView view_of(Warp& warp, Allocation& allocation) {
   view.bytes = allocation.bytes;
   view.allocation = &allocation;
   view.writable = allocation.right == MemoryAccessRight::read_write;
-  if (!allocation.fully_defined) view.defined = allocation.defined.get();
+  // In a second run only values that come from a race are marked, and they do not get as far as global memory.
+  if (!allocation.fully_defined && warp.worker->racy == nullptr) view.defined = allocation.defined.get();
   if (view.writable && !warp.worker->launch->options.profiling) {
     Worker& worker = *warp.worker;
     auto index = static_cast<std::size_t>(allocation.index);
@@ -181,22 +188,25 @@ void report_race(Warp& warp, const Instruction& in, int lane, const MemoryView& 
   FindingKind finding = same_value    ? FindingKind::same_value_race
                         : view.shared ? FindingKind::shared_race
                                       : FindingKind::global_race;
-  if (said_before(warp, finding, in, lane)) return;
+  if (warp.worker->racy != nullptr) return;
+  const bool suspicion = earlier_was_read || kind == AccessKind::read;
+  if (suspicion ? suspected_before(warp, finding, in, lane) : said_before(warp, finding, in, lane)) return;
   bool other_block =
       !view.shared && (earlier < warp.moment.block_start || (earlier_was_read && (earlier & race_flag) != 0));
   std::string what = view.shared ? shared_place(warp, offset) : fmt::format("{} + {}", view.allocation->name, offset);
   std::string who = other_block ? "another block" : thread_of_entry(warp, earlier);
-  report(warp, finding, in, lane, view.base + offset,
-         fmt::format("{} {} {}, which {} {} {}{}", thread_text(warp, lane), verb(kind), what, who,
-                     who.rfind("several", 0) == 0 ? (earlier_was_read ? "have read" : "have written")
-                     : earlier_was_read           ? "has read"
-                                                  : "has written",
-                     other_block ? "in the same launch: blocks are not ordered" : "without a barrier between the two",
-                     same_value ? " (the same value)" : ""));
+  (suspicion ? suspect : report)(
+      warp, finding, in, lane, view.base + offset,
+      fmt::format("{} {} {}, which {} {} {}{}", thread_text(warp, lane), verb(kind), what, who,
+                  who.rfind("several", 0) == 0 ? (earlier_was_read ? "have read" : "have written")
+                  : earlier_was_read           ? "has read"
+                                               : "has written",
+                  other_block ? "in the same launch: blocks are not ordered" : "without a barrier between the two",
+                  same_value ? " (the same value)" : ""));
 }
 
 void race_access(Warp& warp, const Instruction& in, const MemoryView& view, int lane, std::uint32_t offset,
-                 std::uint32_t bytes, AccessKind kind, bool same_value) {
+                 std::uint32_t bytes, AccessKind kind, bool same_value, bool strong) {
   RaceGranules& races = *view.races;
   int wanted = bytes >= 4 && offset % 4 == 0 ? 2 : bytes >= 2 && offset % 2 == 0 ? 1 : 0;
   if (wanted < races.shift) races.refine(wanted);
@@ -204,20 +214,25 @@ void race_access(Warp& warp, const Instruction& in, const MemoryView& view, int 
   RaceMoment moment = warp.moment;
   if (view.shared) moment.launch_start = moment.block_start;
   RaceEntry self = moment.warp | lane;
+  const bool strong_write = kind == AccessKind::atomic || (strong && kind == AccessKind::write);
   std::uint32_t last = (offset + bytes - 1) >> races.shift;
   for (std::uint32_t granule = offset >> races.shift; granule <= last; ++granule) {
     RaceEntry& writer = races.writers[granule];
     RaceEntry& reader = races.readers[granule];
-    bool both_atomic = kind == AccessKind::atomic && (writer & race_flag) != 0;
-    if (!both_atomic && race_conflict(writer, self, moment)) {
+    bool both_strong = strong_write && (writer & race_flag) != 0;
+    const bool read_before = kind != AccessKind::read && unordered_read(warp, moment, reader, self);
+    if (!both_strong && unordered_write(warp, moment, writer, self)) {
       report_race(warp, in, lane, view, offset, kind, writer, false, same_value && kind == AccessKind::write);
-    } else if (kind != AccessKind::read && race_reader_conflict(reader, self, moment)) {
-      report_race(warp, in, lane, view, offset, kind, reader, true, same_value && kind == AccessKind::write);
+    } else if (read_before) {
+      report_race(warp, in, lane, view, offset, kind, reader, true, false);
     }
-    if (kind == AccessKind::read)
+    if (kind == AccessKind::read) {
       reader = race_reader_after(reader, self, moment);
-    else
-      writer = moment.now | self | (kind == AccessKind::atomic ? race_flag : 0);
+      continue;
+    }
+    if (warp.worker->racy == nullptr && read_before)
+      note_later_write(warp, view, lane, granule << races.shift, 1u << races.shift, reader, strong_write);
+    writer = moment.now | self | (strong_write ? race_flag : 0);
   }
 }
 

@@ -21,19 +21,22 @@ void report_misaligned(Warp& warp, const Instruction& instruction, int lane, std
                        std::uint32_t bytes);
 void report_read_only(Warp& warp, const Instruction& instruction, int lane, std::uint64_t address,
                       const MemoryView& view);
-// `earlier` is the entry that conflicts; `same_value` makes it a note.
+// `earlier` is the entry that conflicts; `same_value` makes it a note. Where one of the two is a read it is a
+// suspicion.
 void report_race(Warp& warp, const Instruction& instruction, int lane, const MemoryView& view, std::uint32_t offset,
                  AccessKind kind, RaceEntry earlier, bool earlier_was_read, bool same_value);
 
-// Race check and record for one lane's access of `bytes` at `offset`; `same_value`: a store of what is there already.
+// Race check and record for one lane's access of `bytes` at `offset`; `same_value`: a store of what is there already;
+// `strong`: volatile, relaxed and the like, which do not race with each other or with atomic operations (PTX ISA 9.0,
+// 8.7.1 "Conflict and data-races": conflicting operations race unless they are ordered or morally strong).
 void race_access(Warp& warp, const Instruction& instruction, const MemoryView& view, int lane, std::uint32_t offset,
-                 std::uint32_t bytes, AccessKind kind, bool same_value);
+                 std::uint32_t bytes, AccessKind kind, bool same_value, bool strong = false);
 
 // One lane's access with all checks, in any space. False: it was a fault, which has been reported.
 bool read_lane(Warp& warp, const Instruction& instruction, PtxSpace space, std::uint64_t address, int lane,
-               std::uint32_t bytes, void* value, bool& undefined);
+               std::uint32_t bytes, void* value, bool& undefined, bool strong = false);
 bool write_lane(Warp& warp, const Instruction& instruction, PtxSpace space, std::uint64_t address, int lane,
-                std::uint32_t bytes, const void* value, bool undefined);
+                std::uint32_t bytes, const void* value, bool undefined, bool strong = false);
 // The view and the offset of one lane's address (not local memory), checked; false: reported.
 bool resolve_lane(Warp& warp, const Instruction& instruction, PtxSpace space, std::uint64_t address, int lane,
                   std::uint32_t bytes, AccessKind kind, MemoryView& view, std::uint32_t& offset);

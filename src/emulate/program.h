@@ -85,8 +85,9 @@ struct MemoryAccess {
   std::uint8_t register_bytes[8] = {4, 4, 4, 4, 4, 4, 4, 4};  // of each element's register: 2, 4 or 8
   bool wide_base = true;                                      // the address register has 64 bits
   bool read_only_path = false;                                // .nc, .const
-  bool synchronizing = false;                                 // volatile, relaxed, acquire, release: races by design
-  bool acquire = false;                                       // orders what other blocks have released
+  bool synchronizing = false;  // "strong": volatile, relaxed, acquire, release; made for other threads to see
+  bool acquire = false;        // orders what other threads have released before
+  bool release = false;        // and the other half of that
   Slot parts[8] = {no_slot, no_slot, no_slot, no_slot,
                    no_slot, no_slot, no_slot, no_slot};  // registers of the elements; no_slot: sink
   std::uint32_t cache = 0;                               // inline cache: the allocation that was hit last
@@ -238,6 +239,7 @@ struct Program {
   bool shared_atomics = false;
   bool global_atomics = false;  // blocks have to run one after the other
   bool spins = false;           // volatile or acquiring loads: blocks may wait for each other
+  bool shared_flags = false;    // the same in shared memory: warps of a block may
   bool reads_clock = false;     // its value depends on what ran before
   bool acquires = false;        // loads and atomics that order by themselves
   bool fences_order = false;    // has fences and something to publish with (atomics, volatile)

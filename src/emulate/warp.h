@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emulate/access_shape.h"
@@ -14,6 +16,7 @@
 #include "emulate/finding.h"
 #include "emulate/program.h"
 #include "emulate/race_shadow.h"
+#include "emulate/racy_values.h"
 
 namespace kw {
 
@@ -30,7 +33,8 @@ struct Frame {
   std::vector<LaneMask> predicates;
   std::vector<LaneMask> predicates_undefined;
   Frame* caller = nullptr;
-  std::uint32_t return_pc = 0;  // in the caller
+  std::uint32_t return_pc = 0;      // in the caller
+  std::uint32_t lowest_jump = ~0u;  // of the caller's split
   const CallTarget* call = nullptr;
   std::uint32_t depth = 0;
   std::uint32_t local_base = 0;  // of its local memory on each thread's stack
@@ -62,8 +66,17 @@ struct Split {
   Frame* frame = nullptr;
   SplitState state = SplitState::ready;
   bool forced = false;              // goes on although lanes of its mask are missing (already reported)
+  std::uint32_t from = 0;           // the last jump came from here
+  std::uint32_t lowest_jump = ~0u;  // the lowest target of jumps backwards since the last barrier
   std::uint32_t barrier = 0;        // id, when waiting
   std::uint32_t barrier_count = 0;  // threads; 0: all
+};
+
+// Lanes that have left the kernel, and what they did last: did they pass around a barrier that others wait at?
+struct Departure {
+  LaneMask lanes = 0;
+  std::uint32_t last = 0;  // the last instruction that is not just the end of the kernel
+  std::uint32_t lowest_jump = ~0u;
 };
 
 // One instruction's share of a cp.async: what it will write into shared memory when it is waited for.
@@ -91,6 +104,7 @@ struct Warp {
   LaneMask existing = 0;           // the last warp of a block may be cut short
   LaneMask alive = 0;              // lanes that exist and have not exited
   std::uint32_t first_thread = 0;  // linear number of lane 0
+  RaceEntry acquired_time = 0;     // the last time this warp has looked at what others have released
   RaceMoment moment;               // `now`, `barrier` and so on are brought up to date when the warp gets its turn
   bool touched_memory = false;     // memory with race checks, since its last sync: otherwise there is nothing to order
   std::uint32_t turns = 0;
@@ -104,6 +118,11 @@ struct Warp {
   // Local memory, interleaved by 4-byte words as on the hardware: word w of lane l is at (w * 32 + l) * 4.
   std::vector<std::byte> local_data;
   std::vector<std::byte> local_defined;
+
+  static constexpr std::int64_t no_barrier = -1;
+  std::array<std::int64_t, warp_lanes> last_barrier{};  // of each lane: the place in the kernel's code
+  std::array<LaneMask, 16> arriving{};                  // lanes at bar.arrive, until all of the warp are there
+  std::vector<Departure> exits;                         // from the kernel's own code
 
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, warp_lanes> open_group{};  // cp.async groups that each lane has committed so far
@@ -128,8 +147,9 @@ struct Block {
   RaceGranules shared_races;
   RaceEntry barrier_time = 0;
   RaceEntry start_time = 0;
-  RaceEntry acquired_time =
-      0;  // start of the launch, or block_start once this block has synchronised with earlier ones
+  RaceEntry acquired_time = 0;              // the start of the launch; of the block where time cannot tell blocks apart
+  RaceEntry released_time = 0;              // others may know of what was done before
+  bool acquired = false;                    // this block has looked at what others have released
   std::array<std::uint32_t, 16> arrived{};  // threads that went on after bar.arrive
   bool finished = false;
 };
@@ -158,7 +178,7 @@ struct StrayShuffle {
   int source = 0;
 };
 
-enum class StopReason : std::uint8_t { none, budget, unsupported, too_many_faults, trap };
+enum class StopReason : std::uint8_t { none, budget, unsupported, too_many_faults, trap, settled };
 
 struct Worker {
   LaunchState* launch = nullptr;
@@ -169,15 +189,20 @@ struct Worker {
   std::vector<InstructionCount> counts;
   std::vector<RaceGranules> races;  // by allocation
   FindingLog log;
-  std::int64_t remaining = 0;  // warp instructions
-  std::uint64_t clock = 0;     // warp instructions so far, for %clock
+  FindingLog suspects;               // races of which it matters whether the value that was read is used
+  LaterWrites later_writes;          // the other end of some of them
+  std::unique_ptr<RacyValues> racy;  // the launch is run again, to see that; nothing is reported
+  std::int64_t remaining = 0;        // warp instructions
+  std::uint64_t clock = 0;           // warp instructions so far, for %clock
   std::int32_t race_time = 1;
   RaceEntry launch_time = 0;
-  Block* current = nullptr;      // the block that is running
-  std::vector<Block*> resident;  // all blocks under way
-  StrayShuffle stray;            // the first one of the launch
+  std::vector<std::pair<RaceEntry, RaceEntry>> unreleased;  // of blocks that have ended: from their last release
+  Block* current = nullptr;                                 // the block that is running
+  std::vector<Block*> resident;                             // all blocks under way
+  StrayShuffle stray;                                       // the first one of the launch
   StopReason stop = StopReason::none;
   std::string unsupported;
+  std::map<std::uint32_t, std::vector<bool>> behind_barrier;  // of a barrier in the kernel's code: what lies behind it
 };
 
 // --- engine.cpp
@@ -200,17 +225,33 @@ void begin_block(Block& block, std::uint64_t number);
 // True when it has finished; false when its slice is used up and it should be continued later.
 bool run_block(Block& block, std::int64_t slice);
 
+// --- engine_barrier.cpp
+void arrive_at_barrier(Warp& warp, Split& split, const Instruction& instruction, LaneMask active);
+void note_exit(Warp& warp, const Split& split, const Instruction& instruction);
+void merge_waiting(Warp& warp);  // lanes that came to a barrier one after the other
+bool release_barriers(Block& block);
+void report_deadlock(Block& block);  // nobody can go on
+
 // --- engine_races.cpp
 void tick(Worker& worker);  // something is ordered
 void refresh_moment(Warp& warp);
 void order_warp(Warp& warp);     // bar.warp.sync, shfl.sync ...
 void order_block(Block& block);  // barriers
-void fence(Warp& warp, bool device_wide);
+void acquire(Warp& warp, bool device_wide);
+void release(Warp& warp, bool device_wide);
+void fence(Warp& warp, bool device_wide);  // both
+void end_releases(Block& block);           // it has ended: what it has not released nobody may read
+// Does an earlier access conflict with one of thread `self`? As race_conflict, and knows what fences have ordered.
+bool unordered_write(const Warp& warp, const RaceMoment& moment, RaceEntry writer, RaceEntry self);
+bool unordered_read(const Warp& warp, const RaceMoment& moment, RaceEntry reader, RaceEntry self);
 
 // --- engine_report.cpp
 const InstructionOrigin& origin_of(const Warp& warp, const Instruction& instruction);
 void report(Warp& warp, FindingKind kind, const Instruction& instruction, int lane, std::uint64_t address,
             const std::string& message);
+// A race that counts only when the value that was read is used; see racy_values.h.
+void suspect(Warp& warp, FindingKind kind, const Instruction& instruction, int lane, std::uint64_t address,
+             const std::string& message);
 std::string stray_text(const StrayShuffle& stray);
 void report_undefined(Warp& warp, FindingKind kind, const Instruction& instruction, LaneMask lanes, const char* what);
 std::string thread_text(const Warp& warp, int lane);

@@ -51,7 +51,7 @@ VerdictStatus status_of(const PlanRun& run) {
 VerdictFinding verdict_finding(const EmulatorFinding& finding) {
   VerdictFinding made;
   made.kind = name_of(finding.kind);
-  made.severity = finding.kind == FindingKind::same_value_race ? Severity::note : Severity::error;
+  made.severity = is_note(finding.kind) ? Severity::note : Severity::error;
   made.line = static_cast<int>(finding.line);
   made.column = static_cast<int>(finding.column);
   made.message = finding.message;

@@ -29,9 +29,12 @@ class BarrierPitfalls {
   void check_barrier(NodeIndex barrier) {
     if (left_before_ != no_node && !return_reported_) {
       return_reported_ = true;
-      report_.add(tree_[left_before_], "return-before-barrier", Severity::warning,
-                  "some threads return here and never reach the barrier of line " + std::to_string(tree_[barrier].line),
-                  "keep all threads until the last barrier and guard only the loads and stores");
+      // Allowed: a barrier waits for the threads that have not exited. A mistake only where their share is needed.
+      report_.add(
+          tree_[left_before_], "return-before-barrier", Severity::note,
+          "the barrier of line " + std::to_string(tree_[barrier].line) +
+              " does not wait for threads that return here; what they would have stored before it is missing",
+          "where others need their part (a tile, a partial sum), keep them and guard only the loads and stores");
     }
     for (const Condition& condition : kernel_.conditions(barrier)) {
       if (!kernel_.differs_in_block(condition.expression)) continue;

@@ -1,0 +1,27 @@
+// task: full_max
+// rule: a plain read may decide whether the word needs an update at all: an old value only costs a try (CUDA C++ Programming Guide, "Atomic Functions")
+// status: correct
+// gpu: values
+__device__ float atomic_max(float* address, float value) {
+  int* word = (int*)address;
+  int old = *word;
+  while (__int_as_float(old) < value) {
+    const int assumed = old;
+    old = atomicCAS(word, assumed, __float_as_int(value));
+    if (old == assumed) break;
+  }
+  return __int_as_float(old);
+}
+
+__global__ void first(const float* __restrict__ x, float* y) { y[0] = x[0]; }
+
+__global__ void max_kernel(const float* __restrict__ x, float* y, int n) {
+  float best = x[0];
+  for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) best = fmaxf(best, x[i]);
+  atomic_max(y, best);
+}
+
+extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
+  first<<<1, 1, 0, stream>>>(x, y);
+  max_kernel<<<32, 64, 0, stream>>>(x, y, n);
+}

@@ -1,0 +1,48 @@
+// task: row_cumsum
+// rule: relaxed accesses do not race with each other and order nothing else (PTX ISA 9.0, 8.8 "Release and acquire patterns")
+// status: race
+// kind: global_race
+// gpu: none
+__device__ int load_flag(const int* flag) {
+  int value;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+
+__device__ void store_flag(int* flag, int value) {
+  asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+
+__global__ void cumsum_kernel(const float* __restrict__ x, float* y, int* flags, int cols, int pieces) {
+  const int lane = threadIdx.x;
+  const int piece = blockIdx.x, row = blockIdx.y;
+  const int c = piece * 32 + lane;
+  float sum = c < cols ? x[(size_t)row * cols + c] : 0.0f;
+  for (int step = 1; step < 32; step *= 2) {
+    const float left = __shfl_up_sync(0xffffffffu, sum, step);
+    if (lane >= step) sum += left;
+  }
+  float before = 0.0f;
+  if (piece > 0) {
+    if (lane == 0) {
+      while (load_flag(&flags[row * pieces + piece - 1]) == 0) {
+      }
+
+      before = y[(size_t)row * cols + piece * 32 - 1];
+    }
+    before = __shfl_sync(0xffffffffu, before, 0);
+  }
+  if (c < cols) y[(size_t)row * cols + c] = before + sum;
+
+  __syncwarp();
+  if (lane == 0) store_flag(&flags[row * pieces + piece], 1);
+}
+
+extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
+  const int pieces = (cols + 31) / 32;
+  int* flags;
+  cudaMallocAsync(&flags, (size_t)rows * pieces * sizeof(int), stream);
+  cudaMemsetAsync(flags, 0, (size_t)rows * pieces * sizeof(int), stream);
+  cumsum_kernel<<<dim3(pieces, rows), 32, 0, stream>>>(x, y, flags, cols, pieces);
+  cudaFreeAsync(flags, stream);
+}
