@@ -1,5 +1,6 @@
 #include "compile/canonical.h"
 
+#include "compile/implicit_names.h"
 #include "source/lexer.h"
 
 namespace kw {
@@ -26,6 +27,12 @@ class Printer {
     out_.lines.positions.reserve(tokens);
   }
 
+  // In front of the user's first line, and not in the user's file.
+  void include(std::string_view header) {
+    out_.lines.positions.push_back({0, 0});
+    out_.text.append("#include <").append(header).append(">\n");
+  }
+
   void token(const Token& token, const Token* previous) {
     if (previous != nullptr && belongs_to_previous(*previous, token)) {
       out_.text.pop_back();
@@ -33,7 +40,7 @@ class Printer {
     } else {
       mark(token);
     }
-    out_.text.append(token.text);
+    append(token);
     out_.text.push_back('\n');
     // A raw string may hold new lines. The compiler counts them, so the map has to.
     if (token.kind != TokenKind::string) return;
@@ -53,8 +60,8 @@ class Printer {
       // `#define f (x)` and `#define f(x)` differ, so one blank stays wherever the user had any.
       if (!first && token.space_before) out_.text.push_back(' ');
       first = false;
+      append(token);
       for (const char c : token.text) {
-        out_.text.push_back(c);
         if (c == '\n') mark(directive);
       }
     }
@@ -64,6 +71,13 @@ class Printer {
   CanonicalSource take() { return std::move(out_); }
 
  private:
+  void append(const Token& token) {
+    if (token.kind == TokenKind::identifier && is_host_compiler_macro(token.text)) {
+      out_.text.append(host_compiler_prefix);
+    }
+    out_.text.append(token.text);
+  }
+
   void mark(const Token& token) { out_.lines.positions.push_back({token.line, token.column}); }
 
   CanonicalSource out_;
@@ -85,6 +99,7 @@ Result<CanonicalSource> canonicalise(std::string_view source, std::string_view f
     if (!is_left_to_compiler(error)) return error;
   }
   Printer printer(source.size(), stream.tokens.size());
+  for (const std::string_view header : implicit_headers(stream)) printer.include(header);
   const Token* previous = nullptr;
   for (const Token& token : stream.tokens) {
     if (token.kind == TokenKind::directive) {

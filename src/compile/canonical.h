@@ -3,7 +3,8 @@
 // and comments become the same text, so one cache entry serves both, and yet every position that the compiler reports
 // is exact for each: a canonical line is a token, and the map says where the user wrote it.
 //
-// __LINE__ therefore counts tokens, and #line is dropped.
+// __LINE__ therefore counts tokens, and #line is dropped. In front stand includes of what nvcc would have declared by
+// itself and the source uses (implicit_names.h).
 
 #include <cstdint>
 #include <string>

@@ -74,9 +74,12 @@ constexpr std::string_view host_headers[] = {
     "vector",
     "time.h",
     "sys/time.h",
+    "sys/types.h",
     "unistd.h",
-    "cuda.h",
     "cuda_profiler_api.h",
+    // Its collectives come by name, see implicit_names.h; the rest is for the host.
+    "cub/cub.cuh",
+    "cub/cub.h",
 };
 
 constexpr std::string_view host_header_text = "#pragma once\n";
@@ -184,10 +187,37 @@ std::string without_comments(const std::string& text) {
   return out;
 }
 
+struct Replacement {
+  std::string_view header;
+  std::string_view text;
+  std::string_view by;
+};
+
+// Some headers bring their own integers for NVRTC, where int64_t is `long long`. Under nvcc they take the standard
+// headers, and so they do here: ours.
+constexpr Replacement replacements[] = {
+    {"cuda/std/cstdint", "!_CCCL_COMPILER(NVRTC)", "1"},
+    {"cuda/std/climits", "!_CCCL_COMPILER(NVRTC)", "1"},
+    {"cuda/std/cfloat", "!_CCCL_COMPILER(NVRTC)", "1"},
+    {"cuda_pipeline_helpers.h", "defined(__CUDACC_RTC__)\ntypedef", "0\ntypedef"},
+    {"cuda_awbarrier_helpers.h", "defined(__CUDACC_RTC__)\ntypedef", "0\ntypedef"},
+};
+
+void use_standard_headers(const std::string& name, std::string& text) {
+  for (const Replacement& replacement : replacements) {
+    if (name != replacement.header) continue;
+    const std::size_t at = text.find(replacement.text);
+    if (at != std::string::npos) text.replace(at, replacement.text.size(), replacement.by);
+  }
+}
+
 void read_header(const fs::path& file, const std::string& name, TextByName& texts) {
   if (texts.count(name) != 0) return;  // ours come first
   Result<std::string> text = read_file(file, header_limit_bytes);
-  if (text) texts.emplace(name, without_comments(*text));
+  if (!text) return;
+  std::string header = without_comments(*text);
+  use_standard_headers(name, header);
+  texts.emplace(name, std::move(header));
 }
 
 void read_cuda_headers(const fs::path& include, TextByName& texts) {

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/hash.h"
 #include "compile/compiler.h"
@@ -15,7 +14,7 @@ namespace kw {
 namespace {
 
 // Part of every key: raise it when the meaning of an entry changes.
-constexpr std::string_view key_version = "kernelwright compile 1";
+constexpr std::string_view key_version = "kernelwright compile 2";
 constexpr int max_static_shared_bytes = 48 * 1024;  // on every architecture
 constexpr std::size_t max_kernels = 256;
 constexpr std::size_t max_kernel_name_bytes = 1024;
@@ -142,64 +141,60 @@ std::size_t bytes_of(const CompileResult& result) {
 
 namespace {
 
-// What nvcc's own headers define in every file. NVRTC does not, and kernels use it without an include.
-constexpr std::array header_macros = {
-    "-DINFINITY=__int_as_float(0x7f800000)",
-    "-DNAN=__int_as_float(0x7fffffff)",
-    "-DHUGE_VALF=__int_as_float(0x7f800000)",
-    "-DHUGE_VAL=__longlong_as_double(0x7ff0000000000000ll)",
-    "-DM_E=2.7182818284590452354",
-    "-DM_LOG2E=1.4426950408889634074",
-    "-DM_LOG10E=0.43429448190325182765",
-    "-DM_LN2=0.69314718055994530942",
-    "-DM_LN10=2.30258509299404568402",
-    "-DM_PI=3.14159265358979323846",
-    "-DM_PI_2=1.57079632679489661923",
-    "-DM_PI_4=0.78539816339744830962",
-    "-DM_1_PI=0.31830988618379067154",
-    "-DM_2_PI=0.63661977236758134308",
-    "-DM_2_SQRTPI=1.12837916709551257390",
-    "-DM_SQRT2=1.41421356237309504880",
-    "-DM_SQRT1_2=0.70710678118654752440",
-    "-DCHAR_BIT=8",
-    "-DSCHAR_MIN=(-128)",
-    "-DSCHAR_MAX=127",
-    "-DUCHAR_MAX=255",
-    "-DCHAR_MIN=SCHAR_MIN",
-    "-DCHAR_MAX=SCHAR_MAX",
-    "-DSHRT_MIN=(-32768)",
-    "-DSHRT_MAX=32767",
-    "-DUSHRT_MAX=65535",
-    "-DINT_MIN=(-2147483647 - 1)",
-    "-DINT_MAX=2147483647",
-    "-DUINT_MAX=4294967295u",
-    "-DLONG_MIN=(-9223372036854775807l - 1)",
-    "-DLONG_MAX=9223372036854775807l",
-    "-DULONG_MAX=18446744073709551615ul",
-    "-DLLONG_MIN=(-9223372036854775807ll - 1)",
-    "-DLLONG_MAX=9223372036854775807ll",
-    "-DULLONG_MAX=18446744073709551615ull",
-};
+// Headers that need nothing of CUDA's run-time library.
+constexpr std::string_view plain_headers[] = {"cuda_fp16.h",
+                                              "cuda_bf16.h",
+                                              "cuda_fp8.h",
+                                              "mma.h",
+                                              "cuda_runtime.h",
+                                              "stdint.h",
+                                              "cstdint",
+                                              "float.h",
+                                              "cfloat",
+                                              "limits.h",
+                                              "climits",
+                                              "math.h",
+                                              "cmath",
+                                              "limits",
+                                              "stddef.h",
+                                              "cstddef",
+                                              "type_traits",
+                                              "utility",
+                                              "algorithm",
+                                              "functional",
+                                              "array",
+                                              "stdio.h",
+                                              "cstdio",
+                                              "stdlib.h",
+                                              "cstdlib",
+                                              "string.h",
+                                              "cstring",
+                                              "assert.h",
+                                              "cassert",
+                                              "kw_system_types.h",
+                                              "kw_host_builtins.h",
+                                              "kw_host_compiler.h",
+                                              "device_launch_parameters.h"};
 
-constexpr std::string_view number_headers[] = {"cuda_fp16.h", "cuda_bf16.h", "mma.h",    "stdint.h", "cstdint",
-                                               "float.h",     "cfloat",      "limits.h", "climits",  "math.h",
-                                               "cmath",       "limits",      "stddef.h", "cstddef"};
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
 
 // NVRTC's --minimal leaves out textures, surfaces and everything named cuda...: a sixth of the time for a small kernel.
-// Headers other than those of the number types may need them.
+// Other headers may need them.
 bool needs_no_runtime(std::string_view canonical_source) {
-  for (const char* word : {"cuda", "tex", "surf", "<<<"})
-    for (std::size_t at = canonical_source.find(word); at != std::string_view::npos;
-         at = canonical_source.find(word, at + 1)) {
-      const std::string_view rest = canonical_source.substr(at);
-      if (rest.rfind("cuda_fp16.h", 0) != 0 && rest.rfind("cuda_bf16.h", 0) != 0) return false;
+  constexpr std::string_view include = "#include";
+  while (!canonical_source.empty()) {
+    const std::string_view line = canonical_source.substr(0, canonical_source.find('\n'));
+    canonical_source.remove_prefix(std::min(canonical_source.size(), line.size() + 1));
+    if (line.substr(0, include.size()) != include) {
+      if (has_any(line, {"cuda", "tex", "surf", "<<<"})) return false;
+      continue;
     }
-  for (std::size_t at = canonical_source.find("#include"); at != std::string_view::npos;
-       at = canonical_source.find("#include", at + 1)) {
-    const std::string_view line = canonical_source.substr(at, canonical_source.substr(at).find('\n'));
-    const bool harmless = std::any_of(std::begin(number_headers), std::end(number_headers),
-                                      [&](std::string_view name) { return line.find(name) != std::string_view::npos; });
-    if (!harmless) return false;
+    const std::size_t open = line.find_first_of("<\"");
+    const std::string_view name = open == std::string_view::npos ? "" : line.substr(open + 1, line.size() - open - 2);
+    if (std::find(std::begin(plain_headers), std::end(plain_headers), name) == std::end(plain_headers)) return false;
   }
   return true;
 }
@@ -213,7 +208,6 @@ std::vector<std::string> nvrtc_options(const CompileRequest& request, std::strin
                                       // constexpr helpers without __device__ stay in the source; as host functions
                                       // NVRTC would refuse them even where only the launcher uses them.
                                       "--device-as-default-execution-space"};
-  options.insert(options.end(), header_macros.begin(), header_macros.end());
   if (request.want_cubin) options.push_back("--ptxas-options=-v");
   if (request.fast_math) options.push_back("--use_fast_math");
   // cooperative_groups.h pulls in <cuda/atomic> for a few functions that combine the two: 770 ms instead of 45.
