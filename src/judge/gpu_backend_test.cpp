@@ -70,7 +70,7 @@ class GpuBackendTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     ::setenv("KERNELWRIGHT_LIBCUDA", KW_EMULATED_DRIVER, 1);
-    backend = started_backend(1, 15).release();
+    backend = started_backend(1, 300).release();
   }
   static void TearDownTestSuite() {
     delete backend;
