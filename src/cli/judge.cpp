@@ -49,6 +49,7 @@ Result<std::unique_ptr<GpuBackend>> gpu_from(const JudgeArguments& arguments, Co
   if (arguments.backend == "emulator") return none;
   GpuBackendOptions options;
   options.pool.device = arguments.gpu;
+  options.pool.counters = arguments.counters;
   options.pool.workers = workers;
   options.pytorch = !arguments.no_pytorch;
   auto started = GpuBackend::start(service, options);

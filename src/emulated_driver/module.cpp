@@ -1,6 +1,9 @@
 // Modules, their functions and their variables.
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -24,6 +27,12 @@ bool looks_like_ptx(const char* image) {
 CUresult invalid_ptx(const Error& error) {
   std::fprintf(stderr, "emulated driver: %s\n", to_string(error).c_str());
   return CUDA_ERROR_INVALID_PTX;
+}
+
+// KERNELWRIGHT_EMULATED_NEEDS: a file without which this driver compiles nothing, as a real one needs its libraries.
+bool has_what_it_needs() {
+  static const char* const file = std::getenv("KERNELWRIGHT_EMULATED_NEEDS");
+  return file == nullptr || ::access(file, R_OK) == 0;
 }
 
 // All modules are decoded for the same addresses; the window is mapped once and shown to one module at a time.
@@ -71,6 +80,7 @@ using namespace kw::emulated_driver;
 KW_EXPORT CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
   return in_context([&](Device& state) {
     if (handle == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!has_what_it_needs()) return CUDA_ERROR_OPERATING_SYSTEM;
     const auto* text = static_cast<const char*>(image);
     if (!looks_like_ptx(text)) return CUDA_ERROR_INVALID_IMAGE;
     auto loaded = kw::LoadedModule::load(text);

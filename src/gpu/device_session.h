@@ -37,6 +37,10 @@ class DeviceSession {
   Result<CounterReport> profile(const RunRequest& request);
   Result<TransferRates> transfer_rates();
 
+  // Whether the driver does everything: memory, a module that it compiles itself, a launch, an event. Parts of it are
+  // loaded at their first use, so do this before files are taken from it.
+  Result<void> try_out();
+
   // Of the last error.
   GpuOutcome outcome() const { return outcome_; }
 
