@@ -10,6 +10,7 @@
 
 #include "gpu/cubin_variables.h"
 #include "gpu/device_calls.h"
+#include "gpu/gpu_choice.h"
 
 namespace kw {
 namespace {
@@ -54,21 +55,24 @@ Error DeviceSession::refused(std::string why) {
   return Error{std::move(why), "", {}};
 }
 
-Result<std::unique_ptr<DeviceSession>> DeviceSession::open(int device) {
+Result<std::unique_ptr<DeviceSession>> DeviceSession::open() {
   const auto& driver = cuda_driver();
   if (!driver.ok()) return driver.error();
   std::unique_ptr<DeviceSession> session(new DeviceSession(*driver));
-  KW_TRY_VOID(session->start(device));
+  KW_TRY_VOID(session->start());
   return session;
 }
 
-Result<void> DeviceSession::start(int number) {
-  KW_CUDA(cuInit(0));
+Result<void> DeviceSession::start() {
+  if (const CUresult started = cuda_.cuInit(0); started == CUDA_ERROR_NO_DEVICE)
+    return refused(no_such_gpu());
+  else if (started != CUDA_SUCCESS)
+    return failed(started, "cuInit");
   int count = 0;
   KW_CUDA(cuDeviceGetCount(&count));
-  if (number >= count) return refused(fmt::format("there is no GPU {}; this machine has {}", number, count));
+  if (count == 0) return refused(no_such_gpu());
   CUdevice device = 0;
-  KW_CUDA(cuDeviceGet(&device, number));
+  KW_CUDA(cuDeviceGet(&device, 0));  // see gpu_choice.h
   char name[256] = {};
   KW_CUDA(cuDeviceGetName(name, sizeof name - 1, device));
   facts_.name = name;

@@ -20,7 +20,7 @@ inline constexpr std::uint32_t poison_word = 0x7ff1fff1;
 
 class DeviceSession {
  public:
-  static Result<std::unique_ptr<DeviceSession>> open(int device);
+  static Result<std::unique_ptr<DeviceSession>> open();
   ~DeviceSession() = default;  // the process ends with it; nothing is given back one by one
 
   const GpuFacts& facts() const { return facts_; }
@@ -78,7 +78,7 @@ class DeviceSession {
   };
 
   explicit DeviceSession(const Driver& driver) : cuda_(driver) {}
-  Result<void> start(int device);
+  Result<void> start();
   Result<void> load_helpers();
   Error failed(CUresult result, const char* what);
   Error refused(std::string why);

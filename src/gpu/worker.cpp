@@ -21,8 +21,8 @@ class Worker {
  public:
   explicit Worker(int socket) : socket_(socket) {}
 
-  int run(int device, Confinement wanted, const NamespaceSet& namespaces) {
-    auto session = DeviceSession::open(device);
+  int run(Confinement wanted, const NamespaceSet& namespaces) {
+    auto session = DeviceSession::open();
     if (!session.ok()) {
       reply(GpuOutcome::refused, to_string(session.error()));
       return exit_lost;
@@ -150,11 +150,10 @@ class Worker {
 
 std::optional<int> run_if_gpu_worker(int argc, char** argv) {
   if (argc < 2 || std::strcmp(argv[1], gpu_worker_argument) != 0) return std::nullopt;
-  const int device = argc > 2 ? std::atoi(argv[2]) : 0;
-  const Confinement wanted = confinement_from(argc > 3 ? argv[3] : "");
+  const Confinement wanted = confinement_from(argc > 2 ? argv[2] : "");
   const NamespaceSet namespaces = namespaces_from_argument(argv[argc - 1]);
   // Leaving through exit() would run the driver's clean-up, which can hang after a fault.
-  ::_exit(Worker(passed_descriptor_number).run(device, wanted, namespaces));
+  ::_exit(Worker(passed_descriptor_number).run(wanted, namespaces));
 }
 
 }  // namespace kw

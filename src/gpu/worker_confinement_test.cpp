@@ -129,7 +129,7 @@ class WorkerConfinement : public testing::Test {
 
 // The attempts are real: without namespaces files can be read and written.
 TEST_F(WorkerConfinement, TheFilterAloneLeavesFiles) {
-  const auto worker = GpuWorker::start(0, 1u << 30, Confinement::filter);
+  const auto worker = GpuWorker::start(1u << 30, Confinement::filter);
   ASSERT_TRUE(worker.ok()) << to_string(worker.error());
   EXPECT_FALSE((*worker)->facts().confined);
   EXPECT_THAT((*worker)->facts().protection, testing::HasSubstr("files are visible"));
@@ -143,7 +143,7 @@ TEST_F(WorkerConfinement, TheFilterAloneLeavesFiles) {
 class WorkerNamespaces : public WorkerConfinement, public testing::WithParamInterface<Confinement> {};
 
 TEST_P(WorkerNamespaces, NothingOfTheMachineIsThere) {
-  const auto worker = GpuWorker::start(0, 1u << 30, GetParam());
+  const auto worker = GpuWorker::start(1u << 30, GetParam());
   ASSERT_TRUE(worker.ok()) << to_string(worker.error());
   const GpuFacts& facts = (*worker)->facts();
   if (!facts.confined) GTEST_SKIP() << "this machine does not allow it: " << facts.protection;
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Levels, WorkerNamespaces, testing::Values(Confinement::
 TEST_F(WorkerConfinement, ADriverThatDoesNotWorkConfinedIsStartedWithLess) {
   ::setenv("KERNELWRIGHT_LIBCUDA", KW_EMULATED_DRIVER, 1);
   ::setenv("KERNELWRIGHT_EMULATED_NEEDS", "/etc/passwd", 1);  // it fails where that cannot be read
-  const auto worker = GpuWorker::start(0, 1u << 30);
+  const auto worker = GpuWorker::start(1u << 30);
   ::unsetenv("KERNELWRIGHT_EMULATED_NEEDS");
   ASSERT_TRUE(worker.ok()) << to_string(worker.error());
   EXPECT_FALSE((*worker)->facts().confined);
@@ -176,7 +176,7 @@ TEST_F(WorkerConfinement, ADriverThatDoesNotWorkConfinedIsStartedWithLess) {
 TEST(GpuConfinement, AWorkerOnARealGpuHasTheDriversFilesAlone) {
   ::unsetenv("KERNELWRIGHT_LIBCUDA");
   if (::access("/dev/nvidiactl", F_OK) != 0) GTEST_SKIP() << "no NVIDIA GPU here";
-  const auto worker = GpuWorker::start(0, 1u << 30);
+  const auto worker = GpuWorker::start(1u << 30);
   ASSERT_TRUE(worker.ok()) << to_string(worker.error());
   const GpuFacts& facts = (*worker)->facts();
   std::printf("%s: %s\n", facts.name.c_str(), facts.protection.c_str());

@@ -39,7 +39,7 @@ std::vector<std::string> worker_environment() {
   if (debugged != nullptr && *debugged == '1')
     for (char** each = environ; *each != nullptr; ++each) environment.emplace_back(*each);
   for (const char* name : {"KERNELWRIGHT_CUDA", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "KERNELWRIGHT_LIBCUDA",
-                           "KERNELWRIGHT_EMULATED_NEEDS", "KERNELWRIGHT_EMULATED_GPUS", "PATH", "HOME",
+                           "KERNELWRIGHT_GPU", "KERNELWRIGHT_EMULATED_NEEDS", "KERNELWRIGHT_EMULATED_GPUS", "PATH", "HOME",
                            "ASAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
   return environment;
@@ -111,15 +111,15 @@ Result<int> InputPack::open_file() const {
   return file;
 }
 
-Result<std::unique_ptr<GpuWorker>> GpuWorker::start(int device, std::uint64_t resident_bytes, Confinement most) {
-  KW_TRY(auto worker, spawn(device, resident_bytes, most));
+Result<std::unique_ptr<GpuWorker>> GpuWorker::start(std::uint64_t resident_bytes, Confinement most) {
+  KW_TRY(auto worker, spawn(resident_bytes, most));
   KW_TRY_VOID(worker->greet());
   return worker;
 }
 
-Result<std::unique_ptr<GpuWorker>> GpuWorker::spawn(int device, std::uint64_t resident_bytes, Confinement most) {
+Result<std::unique_ptr<GpuWorker>> GpuWorker::spawn(std::uint64_t resident_bytes, Confinement most) {
   const auto possible = static_cast<Confinement>(strongest_that_works.load());
-  std::unique_ptr<GpuWorker> worker(new GpuWorker(device, std::min(most, possible), resident_bytes));
+  std::unique_ptr<GpuWorker> worker(new GpuWorker(std::min(most, possible), resident_bytes));
   KW_TRY_VOID(worker->start_process());
   return worker;
 }
@@ -129,7 +129,7 @@ Result<void> GpuWorker::start_process() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
     return Error{std::string("cannot make a socket: ") + std::strerror(errno), "", {}};
   SpawnOptions options;
-  options.arguments = {gpu_worker_argument, std::to_string(device_), name_of(confinement_)};
+  options.arguments = {gpu_worker_argument, name_of(confinement_)};
   options.environment = worker_environment();
   options.passed_descriptor = pair[1];
   options.namespaces = needs_namespaces(confinement_);

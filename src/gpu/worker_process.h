@@ -73,10 +73,10 @@ class GpuWorker {
   using Milliseconds = std::chrono::milliseconds;
 
   // The calling thread must outlive the worker. `resident_bytes`: of inputs that stay on the device.
-  static Result<std::unique_ptr<GpuWorker>> start(int device, std::uint64_t resident_bytes,
+  static Result<std::unique_ptr<GpuWorker>> start(std::uint64_t resident_bytes,
                                                   Confinement most = wanted_confinement());
   // The same in two steps, so that several can open the device at the same time.
-  static Result<std::unique_ptr<GpuWorker>> spawn(int device, std::uint64_t resident_bytes,
+  static Result<std::unique_ptr<GpuWorker>> spawn(std::uint64_t resident_bytes,
                                                   Confinement most = wanted_confinement());
   // Where the driver does not work when so much is taken from it, the process is started again with less taken; facts()
   // says so.
@@ -102,15 +102,14 @@ class GpuWorker {
   GpuAnswer<TransferRates> transfer_rates(Milliseconds limit);
 
  private:
-  GpuWorker(int device, Confinement confinement, std::uint64_t resident_bytes)
-      : device_(device), confinement_(confinement), resident_limit_(resident_bytes) {}
+  GpuWorker(Confinement confinement, std::uint64_t resident_bytes)
+      : confinement_(confinement), resident_limit_(resident_bytes) {}
   Result<void> start_process();
   GpuAnswer<std::string> ask(GpuCommand command, const std::string& body, Milliseconds limit, int file = -1);
   GpuAnswer<std::string> receive(std::chrono::steady_clock::time_point deadline);
   bool send_head(const GpuRequestHead& head, int file);
   void give_up();
 
-  int device_;
   Confinement confinement_;
   pid_t pid_ = -1;
   int socket_ = -1;

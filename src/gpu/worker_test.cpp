@@ -34,7 +34,7 @@ CompileResult compiled(const std::string& source, std::vector<std::string> kerne
 
 std::unique_ptr<GpuWorker> started_worker() {
   ::setenv("KERNELWRIGHT_LIBCUDA", KW_EMULATED_DRIVER, 1);
-  auto worker = GpuWorker::start(0, 1u << 30);
+  auto worker = GpuWorker::start(1u << 30);
   EXPECT_TRUE(worker.ok()) << to_string(worker.error());
   std::vector<std::string> names;
   for (const std::string_view name : helper_kernel_names) names.emplace_back(name);
