@@ -90,8 +90,9 @@ const LaneForm& form_of(const std::string& name, VectorUnit unit) {
 }  // namespace
 
 void report_lane_ratios() {
-  fmt::print("lane operations alone: the slowest common form and the median one, in ns per warp instruction; and how many "
-             "times as long with subnormal numbers\n");
+  fmt::print(
+      "lane operations alone: the slowest common form and the median one, in ns per warp instruction; and how many "
+      "times as long with subnormal numbers\n");
   for (const VectorUnit unit : available_vector_units()) {
     std::vector<std::pair<double, std::string>> times;
     for (const char* name : common_forms) times.emplace_back(nanoseconds_of(form_of(name, unit), every_lane), name);
@@ -101,11 +102,12 @@ void report_lane_ratios() {
       const LaneForm& form = form_of(name, unit);
       return nanoseconds_of(form, every_lane, true) / nanoseconds_of(form, every_lane);
     };
-    fmt::print("{:<9} slowest / median {:>5.1f} ({} {:.1f} / {:.1f} ns)   subnormal / ordinary: add.f32 {:.1f}, mul.f32 "
-               "{:.1f}, fma.rn.f32 {:.1f}, fma.rn.ftz.f32 {:.1f}, fma.rn.f64 {:.1f}\n",
-               name_of(unit), times.back().first / median, times.back().second, times.back().first, median,
-               with_subnormals("add.f32"), with_subnormals("mul.f32"), with_subnormals("fma.rn.f32"),
-               with_subnormals("fma.rn.ftz.f32"), with_subnormals("fma.rn.f64"));
+    fmt::print(
+        "{:<9} slowest / median {:>5.1f} ({} {:.1f} / {:.1f} ns)   subnormal / ordinary: add.f32 {:.1f}, mul.f32 "
+        "{:.1f}, fma.rn.f32 {:.1f}, fma.rn.ftz.f32 {:.1f}, fma.rn.f64 {:.1f}\n",
+        name_of(unit), times.back().first / median, times.back().second, times.back().first, median,
+        with_subnormals("add.f32"), with_subnormals("mul.f32"), with_subnormals("fma.rn.f32"),
+        with_subnormals("fma.rn.ftz.f32"), with_subnormals("fma.rn.f64"));
   }
 }
 

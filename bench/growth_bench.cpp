@@ -97,7 +97,8 @@ int main(int argc, char** argv) {
   std::vector<Case> ptx;
   for (const GrowingPtx& shape : growing_ptx()) {
     const std::string small = shape.of_pieces(60'000), large = shape.of_pieces(240'000);
-    ptx.push_back({shape.name, [=] { static_cast<void>(parse_ptx(small)); }, [=] { static_cast<void>(parse_ptx(large)); }});
+    ptx.push_back(
+        {shape.name, [=] { static_cast<void>(parse_ptx(small)); }, [=] { static_cast<void>(parse_ptx(large)); }});
   }
   const auto statements = repeated_statements();
   bool fine = true;

@@ -47,8 +47,8 @@ TEST(ChildProcess, PassesLargeInputWithoutDeadlock) {
 }
 
 TEST(ChildProcess, EndsAtTheDeadlineWithItsWholeGroup) {
-  // The sleeper in the background holds the streams open: who waited for it would wait for ever. A slow machine may need
-  // more than the first deadline to start it.
+  // The sleeper in the background holds the streams open: who waited for it would wait for ever. A slow machine may
+  // need more than the first deadline to start it.
   ChildOutcome outcome;
   for (auto wall = 200ms; outcome.output.empty() && wall < 10min; wall *= 2) {
     outcome = shell("sleep 1000000 & echo $!; sleep 1000000", {.wall = wall, .cpu = {}, .memory_bytes = {}});

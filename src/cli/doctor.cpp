@@ -166,7 +166,9 @@ Part check_gpu() {
           fmt::format("{}, {} multiprocessors, {} memory, driver {}.{}; worker: {}", facts.name, facts.multiprocessors,
                       bytes_text(static_cast<double>(facts.memory_bytes)), facts.driver_version / 1000,
                       facts.driver_version % 1000 / 10, facts.protection),
-          facts.confined ? "" : "run as root or allow user namespaces, so that a kernel that takes over its worker finds no files"};
+          facts.confined
+              ? ""
+              : "run as root or allow user namespaces, so that a kernel that takes over its worker finds no files"};
 }
 
 Part check_torch_on_gpu() {

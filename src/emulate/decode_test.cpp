@@ -29,10 +29,10 @@ TEST(Decode, IntegersAndNumbersShareNoSlot) {
   const auto module = parse_ptx(
       ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 a)\n{\n"
       ".reg .b32 %r<9>; .reg .f32 %f<3>; .reg .b64 %rd<9>; .reg .f64 %fd<3>;\n"
-      "ld.param.u64 %rd1, [a];\nld.u32 %r1, [%rd1];\nst.u32 [%rd1+4], %r1;\n"        // an integer, and no more
-      "ld.f32 %f1, [%rd1];\nst.f32 [%rd1+4], %f1;\n"                                 // a number by declaration
-      "ld.b32 %r2, [%rd1];\nmul.f32 %r3, %r2, %r2;\nst.b32 [%rd1+4], %r3;\n"          // numbers by use
-      "mov.u32 %r4, 5;\nst.u32 [%rd1+4], %r4;\n"                                     // an integer again
+      "ld.param.u64 %rd1, [a];\nld.u32 %r1, [%rd1];\nst.u32 [%rd1+4], %r1;\n"  // an integer, and no more
+      "ld.f32 %f1, [%rd1];\nst.f32 [%rd1+4], %f1;\n"                           // a number by declaration
+      "ld.b32 %r2, [%rd1];\nmul.f32 %r3, %r2, %r2;\nst.b32 [%rd1+4], %r3;\n"   // numbers by use
+      "mov.u32 %r4, 5;\nst.u32 [%rd1+4], %r4;\n"                               // an integer again
       "ld.u64 %rd2, [%rd1];\nst.u64 [%rd1+8], %rd2;\nld.f64 %fd1, [%rd1];\nst.f64 [%rd1+8], %fd1;\nret;\n}\n");
   ASSERT_TRUE(module.ok()) << to_string(module.error());
   const PtxFunction& function = module->functions.at(0);

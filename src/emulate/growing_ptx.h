@@ -35,15 +35,21 @@ inline std::vector<GrowingPtx> growing_ptx() {
       {"forward branches",
        [](std::size_t n) { return ptx_in_kernel(repeated_ptx("{{{{{{{{ bra E; }}}}}}}}\n", n) + "E: ret;"); }, true},
       {"shadowed names",
-       [](std::size_t n) { return ptx_in_kernel(repeated_ptx("{ .reg .b32 x; .param .b32 y; mov.b32 x, y; }\n", n / 4)); },
+       [](std::size_t n) {
+         return ptx_in_kernel(repeated_ptx("{ .reg .b32 x; .param .b32 y; mov.b32 x, y; }\n", n / 4));
+       },
        true},
       {"inlined places",
-       [](std::size_t n) { return ptx_in_kernel(repeated_ptx(".loc 2 1 1, function_name f, inlined_at 2 1 1\nret;\n", n)); },
+       [](std::size_t n) {
+         return ptx_in_kernel(repeated_ptx(".loc 2 1 1, function_name f, inlined_at 2 1 1\nret;\n", n));
+       },
        true},
       {"one long line", [](std::size_t n) { return ptx_in_kernel(repeated_ptx("ret; ", n) + "?"); }, false},
       {"comments before colons", [](std::size_t n) { return ptx_in_kernel(repeated_ptx("ret /* x */ ; ", n)); }, true},
       {"empty lists",
-       [](std::size_t n) { return std::string(ptx_head) + ".global .b8 x[100000000] = {" + repeated_ptx("0,", n) + "0};"; },
+       [](std::size_t n) {
+         return std::string(ptx_head) + ".global .b8 x[100000000] = {" + repeated_ptx("0,", n) + "0};";
+       },
        true},
       {"small functions",
        [](std::size_t n) {

@@ -147,6 +147,20 @@ KW_EXPORT CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute 
   });
 }
 
+KW_EXPORT CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  return in_context([&](Device& state) {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!state.has_function(function)) return CUDA_ERROR_INVALID_HANDLE;
+    *value = 0;
+    if (attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+      *value = static_cast<int>(function->program->static_shared_bytes);
+    if (attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
+      for (const kw::FunctionCode& code : function->program->functions)  // a call's frame lies beside its caller's
+        *value += static_cast<int>(code.local_bytes);
+    return CUDA_SUCCESS;
+  });
+}
+
 KW_EXPORT CUresult cuFuncLoad(CUfunction function) {
   return in_context(
       [&](Device& state) { return state.has_function(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; });

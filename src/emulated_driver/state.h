@@ -1,8 +1,8 @@
 #pragma once
 // What the emulated driver knows: devices that are all alike (KERNELWRIGHT_EMULATED_GPUS of them, of which
-// CUDA_VISIBLE_DEVICES shows some), and one context: a process uses one of them. It stands in for libcuda.so.1 in tests of the GPU
-// backend on machines without a GPU: the functions of gpu/driver.h, over the PTX emulator. It runs everything at once
-// and in order, and its clock is simulated; it says nothing about how fast a kernel is.
+// CUDA_VISIBLE_DEVICES shows some), and one context: a process uses one of them. It stands in for libcuda.so.1 in tests
+// of the GPU backend on machines without a GPU: the functions of gpu/driver.h, over the PTX emulator. It runs
+// everything at once and in order, and its clock is simulated; it says nothing about how fast a kernel is.
 
 #include <cuda.h>
 

@@ -11,9 +11,9 @@ namespace kw {
 
 // Each holds what the ones before it hold.
 enum class Confinement {
-  filter,        // no program can be started, no socket opened; the user's files are there
-  own_root,      // own processes, network and IPC, and a file system with the driver's files alone; for root only
-  own_user,      // the same in a user namespace: root inside has no rights outside
+  filter,    // no program can be started, no socket opened; the user's files are there
+  own_root,  // own processes, network and IPC, and a file system with the driver's files alone; for root only
+  own_user,  // the same in a user namespace: root inside has no rights outside
 };
 
 // The next weaker one; the weakest is its own.

@@ -88,6 +88,7 @@ Result<void> DeviceSession::start() {
   facts_.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   facts_.l2_bytes = static_cast<std::uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
   shared_bytes_ = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  resident_threads_ = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   facts_.reads_host_memory = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
   KW_CUDA(cuDriverGetVersion(&facts_.driver_version));
   std::size_t memory = 0;
@@ -136,8 +137,9 @@ Result<void> DeviceSession::load_module(const ModuleRequest& request) {
       KW_CUDA(cuFuncLoad(function));  // now, not at the first launch
       made.kernels.push_back(function);
     }
-    if (request.slot != helper_slot) KW_TRY_VOID(find_variables(request.image, made));
-    return {};
+    if (request.slot == helper_slot) return {};
+    KW_TRY_VOID(find_variables(request.image, made));
+    return prepare_local_scrub(made);
   };
   if (auto prepared = prepare(); !prepared.ok()) {
     if (outcome_ != GpuOutcome::fault) {
@@ -193,11 +195,13 @@ Result<void> DeviceSession::enqueue_restoring(const Module& module) {
     KW_CUDA(cuMemcpyDtoDAsync_v2(variable.address, initial, variable.bytes, stream_));
     initial += rounded_up(variable.bytes, tensor_alignment);
   }
+  KW_TRY_VOID(enqueue_local_scrub(module));
   return enqueue_scrub();
 }
 
 Result<void> DeviceSession::enqueue_forgetting(const Module& module, std::size_t counter) {
   KW_TRY_VOID(enqueue_scrub());
+  KW_TRY_VOID(enqueue_local_scrub(module));
   CUdeviceptr initial = module.initial, changed = counters_ + counter * sizeof(std::uint64_t);
   for (const Variable& variable : module.variables) {
     CUdeviceptr now = variable.address;

@@ -25,8 +25,8 @@ void add_from(const fs::path& folder, const Wanted& wanted, std::set<std::string
 
 // Where distributions and containers put the driver, and where this process has it from.
 std::set<fs::path> library_folders() {
-  std::set<fs::path> folders = {"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",   "/usr/lib64",
-                                "/usr/local/nvidia/lib64",   "/usr/local/nvidia/lib",   "/usr/lib/wsl/lib",
+  std::set<fs::path> folders = {"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64",
+                                "/usr/local/nvidia/lib64",   "/usr/local/nvidia/lib", "/usr/lib/wsl/lib",
                                 "/usr/local/cuda/compat",    "/run/opengl-driver/lib"};
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -41,9 +41,17 @@ std::set<fs::path> library_folders() {
 }  // namespace
 
 std::vector<std::string> driver_files() {
-  std::set<std::string> paths = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-                                 "/etc/ld.so.cache", "/sys/devices/system/cpu", "/sys/devices/system/node",
-                                 "/sys/devices/system/memory", "/sys/module/nvidia", "/sys/module/nvidia_uvm"};
+  std::set<std::string> paths = {"/dev/null",
+                                 "/dev/zero",
+                                 "/dev/full",
+                                 "/dev/random",
+                                 "/dev/urandom",
+                                 "/etc/ld.so.cache",
+                                 "/sys/devices/system/cpu",
+                                 "/sys/devices/system/node",
+                                 "/sys/devices/system/memory",
+                                 "/sys/module/nvidia",
+                                 "/sys/module/nvidia_uvm"};
   // /dev/nvidia0, nvidiactl, nvidia-uvm, nvidia-uvm-tools, nvidia-caps/...
   add_from("/dev", [](const std::string& name) { return name.starts_with("nvidia"); }, paths);
   for (const fs::path& folder : library_folders()) add_from(folder, is_driver_library, paths);

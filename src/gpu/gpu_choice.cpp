@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* visible_name = "CUDA_VISIBLE_DEVICES";
 // For messages: what was asked for, in this process and those that it starts.
-constexpr const char* chosen_name = "KERNELWRIGHT_GPU";
+constexpr const char* chosen_name = "KERNELWRIGHT_GPU_CHOSEN";
 
 std::vector<std::string> entries(const std::string& list) {
   std::vector<std::string> names;
@@ -39,7 +39,8 @@ Result<void> choose_gpu(int number) {
   if (const char* visible = std::getenv(visible_name)) {
     const auto names = entries(visible);
     if (static_cast<std::size_t>(number) >= names.size())
-      return Error{fmt::format("there is no GPU {}: {}={} names {}", number, visible_name, visible, names.size()), "", {}};
+      return Error{
+          fmt::format("there is no GPU {}: {}={} names {}", number, visible_name, visible, names.size()), "", {}};
     chosen = names[static_cast<std::size_t>(number)];
   }
   ::setenv(visible_name, chosen.c_str(), 1);
@@ -55,7 +56,8 @@ std::string no_such_gpu() {
   const int count = gpus_of_machine();
   const std::string machine = count > 0 ? fmt::format("the machine has {}", count) : "the driver shows none";
   if (chosen != nullptr) return fmt::format("there is no GPU {}: {}", chosen, machine);
-  if (visible != nullptr) return fmt::format("there is no GPU that {}={} lets us see: {}", visible_name, visible, machine);
+  if (visible != nullptr)
+    return fmt::format("there is no GPU that {}={} lets us see: {}", visible_name, visible, machine);
   return "there is no GPU: " + machine;
 }
 

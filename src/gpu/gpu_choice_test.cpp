@@ -35,7 +35,7 @@ class GpuChoice : public testing::Test {
   }
   static std::string visible() { return std::getenv("CUDA_VISIBLE_DEVICES"); }
 
-  static constexpr std::array names_ = {"CUDA_VISIBLE_DEVICES", "KERNELWRIGHT_GPU", "KERNELWRIGHT_EMULATED_GPUS",
+  static constexpr std::array names_ = {"CUDA_VISIBLE_DEVICES", "KERNELWRIGHT_GPU_CHOSEN", "KERNELWRIGHT_EMULATED_GPUS",
                                         "KERNELWRIGHT_LIBCUDA"};
   std::array<std::optional<std::string>, names_.size()> before_;
 };

@@ -14,41 +14,20 @@
 #include <sstream>
 
 #include "base/file.h"
-#include "gpu/driver.h"
-#include "gpu/helper_kernels.h"
-#include "gpu/worker_process.h"
-#include "compile/service.h"
+#include "gpu/gpu_for_tests.h"
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
-
-constexpr auto patience = 10min;  // only for a worker that never answers
 
 constexpr const char* intruder =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry kernelwright_intruder(.param .u64 orders, .param .u32 bytes, .param .u64 results)\n{\nret;\n}\n";
 
-void load_helpers(GpuWorker& worker, bool cubin) {
-  static CompileService service;
-  CompileRequest request;
-  request.source = std::string(helper_kernel_source);
-  for (const std::string_view name : helper_kernel_names) request.kernels.emplace_back(name);
-  request.want_cubin = cubin;
-  if (const auto fitting = architecture_from_string(std::to_string(worker.facts().capability))) request.architecture = *fitting;
-  const CompileResult helpers = service.compile(request);
-  ASSERT_TRUE(helpers.ok()) << helpers.explanation;
-  std::vector<std::string> symbols;
-  for (const CompiledKernel& kernel : helpers.kernels) symbols.push_back(kernel.symbol);
-  const auto loaded = worker.load_module({0, cubin ? &helpers.cubin : &helpers.ptx, &symbols}, patience);
-  ASSERT_TRUE(loaded.done()) << loaded.text;
-}
-
 // What comes of each order, 0 or an error number, in a worker that is confined so.
 std::vector<int> results_of(GpuWorker& worker, const std::vector<std::string>& orders) {
-  load_helpers(worker, false);
+  load_helpers(worker, Image::ptx);
   const std::string image = intruder;
   const std::vector<std::string> kernels = {"kernelwright_intruder"};
   EXPECT_TRUE(worker.load_module({5, &image, &kernels}, patience).done());
@@ -109,8 +88,12 @@ class WorkerConfinement : public testing::Test {
   void TearDown() override { fs::remove(home_file_); }
 
   std::vector<std::string> file_orders() const {
-    return {"read /etc/passwd", "read " + (folder_.path() / "secret").string(), "read " + home_file_.string(),
-            "list /etc",        "list " + home_,                               "read /proc/" + std::to_string(::getppid()) + "/environ"};
+    return {"read /etc/passwd",
+            "read " + (folder_.path() / "secret").string(),
+            "read " + home_file_.string(),
+            "list /etc",
+            "list " + home_,
+            "read /proc/" + std::to_string(::getppid()) + "/environ"};
   }
   std::vector<std::string> other_orders() const {
     return {"write /tmp/kernelwright-intruder-" + std::to_string(::getpid()),
@@ -196,8 +179,8 @@ TEST(GpuConfinement, AWorkerOnARealGpuHasTheDriversFilesAlone) {
     EXPECT_FALSE(fs::exists(process / "root" / gone, refused)) << gone;
   EXPECT_TRUE(fs::exists(process / "root/dev/nvidiactl", refused));
   // And it works: helper kernels as machine code, and PTX that the driver compiles there.
-  load_helpers(**worker, true);
-  load_helpers(**worker, false);
+  load_helpers(**worker, Image::cubin);
+  load_helpers(**worker, Image::ptx);
   const std::string data(1 << 20, 'x');
   const auto pack = InputPack::make({{data, data.size(), std::nullopt}});
   ASSERT_TRUE((*worker)->load_inputs(*pack, patience).done());

@@ -39,8 +39,8 @@ std::vector<std::string> worker_environment() {
   if (debugged != nullptr && *debugged == '1')
     for (char** each = environ; *each != nullptr; ++each) environment.emplace_back(*each);
   for (const char* name : {"KERNELWRIGHT_CUDA", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "KERNELWRIGHT_LIBCUDA",
-                           "KERNELWRIGHT_GPU", "KERNELWRIGHT_EMULATED_NEEDS", "KERNELWRIGHT_EMULATED_GPUS", "PATH", "HOME",
-                           "ASAN_OPTIONS", "UBSAN_OPTIONS"})
+                           "KERNELWRIGHT_GPU_CHOSEN", "KERNELWRIGHT_EMULATED_NEEDS", "KERNELWRIGHT_EMULATED_GPUS",
+                           "PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
   return environment;
 }

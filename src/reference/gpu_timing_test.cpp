@@ -50,9 +50,7 @@ CudaDriver imitated_driver() {
     at(event) = std::max(device.free_at, device.now());
     return CUDA_SUCCESS;
   };
-  driver.event_query = [](CUevent event) {
-    return device.now() >= at(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-  };
+  driver.event_query = [](CUevent event) { return device.now() >= at(event) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY; };
   driver.event_synchronize = [](CUevent event) {
     device.host_works(at(event) - device.now());
     return CUDA_SUCCESS;
@@ -148,7 +146,8 @@ TEST(GpuTiming, FaultsAreThrownWithTheDriversWords) {
     EXPECT_STREQ(problem.what(), "allocating memory for flushing the L2 failed: imitated fault (CUDA error 2)");
   }
   driver = imitated_driver();
-  EXPECT_THROW(time_on_gpu(driver, [] { throw std::runtime_error("the text's own"); }, quick, host_us), std::runtime_error);
+  EXPECT_THROW(
+      time_on_gpu(driver, [] { throw std::runtime_error("the text's own"); }, quick, host_us), std::runtime_error);
   EXPECT_EQ(device.allocated, 0u);
 }
 

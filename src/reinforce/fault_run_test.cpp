@@ -147,7 +147,8 @@ TEST(FaultRunSlow, KilledWorkersAndKernelsThatHangOrCrashDoNotStopIt) {
   EXPECT_EQ(undisturbed.not_judged, 0);
   EXPECT_EQ(undisturbed.hostile, 4);
   EXPECT_GE(disturbed.killed, 3);
-  // A job whose worker was killed is done by another, three times at most: where that worked out every time, not a bit is different.
+  // A job whose worker was killed is done by another, three times at most: where that worked out every time, not a bit
+  // is different.
   EXPECT_LE(disturbed.not_judged, disturbed.killed / 4 + 1);
   if (disturbed.not_judged == 0) {
     EXPECT_EQ(disturbed.weights, undisturbed.weights);

@@ -33,7 +33,7 @@ struct SpawnOptions {
   std::vector<std::string> arguments;  // argv[1...]; the namespaces argument is appended
   std::vector<std::string> environment;
   int passed_descriptor = -1;
-  bool namespaces = true;  // false: the weaker mode, for tests and for machines that forbid them
+  bool namespaces = true;      // false: the weaker mode, for tests and for machines that forbid them
   bool user_namespace = true;  // false: only root can have the others then
 };
 

@@ -16,9 +16,7 @@
 namespace kw {
 namespace {
 
-Error failed(const std::string& what) {
-  return Error{"cannot " + what + ": " + std::strerror(errno), "", {}};
-}
+Error failed(const std::string& what) { return Error{"cannot " + what + ": " + std::strerror(errno), "", {}}; }
 
 // Opened before anything is mounted over it, and mounted from there.
 struct Source {
@@ -32,7 +30,7 @@ std::vector<Source> open_sources(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const int file = ::open(path.c_str(), O_PATH | O_CLOEXEC);
     if (file < 0) continue;
-    struct stat facts{};
+    struct stat facts {};
     if (::fstat(file, &facts) == 0)
       sources.push_back({path, file, facts.st_mode});
     else
@@ -52,7 +50,7 @@ bool make_folders_above(const std::string& path) {
 
 // Who may mount only inside a user namespace may not take flags away that the mount came with.
 unsigned long flags_to_keep(const std::string& place) {
-  struct statvfs facts{};
+  struct statvfs facts {};
   if (::statvfs(place.c_str(), &facts) != 0) return 0;
   constexpr std::array<std::pair<unsigned long, unsigned long>, 6> pairs = {{{ST_NOSUID, MS_NOSUID},
                                                                              {ST_NODEV, MS_NODEV},
@@ -73,8 +71,8 @@ bool make_read_only(const std::string& place) {
   constexpr long mount_setattr = 442;
   // All that is mounted below it as well; since Linux 5.12.
   if (::syscall(mount_setattr, AT_FDCWD, place.c_str(), AT_RECURSIVE, &attributes, sizeof attributes) == 0) return true;
-  return ::mount(nullptr, place.c_str(), nullptr,
-                 MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | flags_to_keep(place), nullptr) == 0;
+  return ::mount(nullptr, place.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | flags_to_keep(place),
+                 nullptr) == 0;
 }
 
 void show(const Source& source) {

@@ -23,15 +23,16 @@ struct RepeatedText {
 
 inline std::vector<RepeatedText> repeated_tokens() {
   std::vector<RepeatedText> texts;
-  for (const char* piece : {"\\\n", "R\"(", "/*", "#\n", "a\\\nb ", "'", "#include <"}) texts.push_back({piece, "", piece, ""});
+  for (const char* piece : {"\\\n", "R\"(", "/*", "#\n", "a\\\nb ", "'", "#include <"})
+    texts.push_back({piece, "", piece, ""});
   return texts;
 }
 
 inline std::vector<RepeatedText> repeated_declarations() {
   std::vector<RepeatedText> texts;
-  for (const char* piece :
-       {"template <", ">(", "a<", "(a<", "f(a)", "using namespace a;", "int a;", "struct s { int a; };",
-        "template <class T> void f(T<T<T<", "enum e {a,", "extern \"C\" {", "#define A B\n", "[[a]]", "operator", "a::"})
+  for (const char* piece : {"template <", ">(", "a<", "(a<", "f(a)", "using namespace a;", "int a;",
+                            "struct s { int a; };", "template <class T> void f(T<T<T<", "enum e {a,", "extern \"C\" {",
+                            "#define A B\n", "[[a]]", "operator", "a::"})
     texts.push_back({piece, "", piece, ""});
   std::string prototypes;
   for (int i = 0; i < 20'000; ++i) prototypes += "int f(int);";
