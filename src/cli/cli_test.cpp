@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 ChildOutcome run(std::vector<std::string> arguments, const std::string& input = "", const std::string& folder = "") {
   arguments.insert(arguments.begin(), KW_PROGRAM);
   auto outcome =
-      run_child({arguments, input, folder, {}}, {.wall = std::chrono::seconds(120), .cpu = {}, .memory_bytes = {}});
+      run_child({arguments, input, folder, {}}, {.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}});
   EXPECT_TRUE(outcome.ok()) << to_string(outcome.error());
   return std::move(outcome).value();
 }

@@ -46,6 +46,22 @@ class BitSets {
   std::vector<std::uint64_t> data_;
 };
 
+// Registers that arithmetic in f32 or f64 reads or writes, however they are declared.
+std::vector<bool> floating_registers(const PtxFunction& function) {
+  const auto is_floating = [](PtxType type) { return type == PtxType::f32 || type == PtxType::f64; };
+  std::vector<bool> floating(function.registers.size());
+  for (std::size_t r = 0; r < floating.size(); ++r) floating[r] = is_floating(function.registers[r].type);
+  std::vector<int> used;
+  for (const PtxInstruction& instruction : function.body) {
+    if (instruction.opcode == "cvt" || !is_floating(instruction.type())) continue;  // cvt's types differ
+    used.clear();
+    for (const PtxOperand& operand : instruction.operands)
+      if (operand.kind != PtxOperand::Kind::address) collect(function, operand, used);
+    for (const int r : used) floating[static_cast<std::size_t>(r)] = true;
+  }
+  return floating;
+}
+
 std::vector<Interval> live_intervals(const PtxFunction& function, const std::vector<BasicBlock>& blocks) {
   std::size_t count = function.registers.size();
   BitSets used(blocks.size(), count), killed(blocks.size(), count), live_in(blocks.size(), count);
@@ -154,15 +170,20 @@ RegisterPlaces place_registers(const PtxFunction& function, const std::vector<Ba
       if (is_data(function, static_cast<int>(r)) && intervals[r].start >= 0) by_start.push_back(r);
     std::stable_sort(by_start.begin(), by_start.end(),
                      [&](std::size_t a, std::size_t b) { return intervals[a].start < intervals[b].start; });
-    std::vector<Slot> unused[2];  // narrow, wide: the two never share, because their lanes lie differently
+    // Narrow and wide never share a slot, because their lanes lie differently. Numbers and integers never do either:
+    // an operation computes all 32 lanes and keeps those that are active, and what an integer leaves in the others is a
+    // subnormal number, at which Intel's multipliers stop for some 150 cycles (bench/results/emulate.md).
+    std::vector<Slot> unused[2][2];
+    const std::vector<bool> floating = floating_registers(function);
+    const auto pool_of = [&](std::size_t r) -> std::vector<Slot>& { return unused[is_wide(r)][floating[r]]; };
     std::multiset<std::pair<std::int64_t, std::size_t>> active;
     for (std::size_t r : by_start) {
       while (!active.empty() && active.begin()->first < intervals[r].start) {
         std::size_t ended = active.begin()->second;
-        unused[is_wide(ended)].push_back(places.slot[ended]);
+        pool_of(ended).push_back(places.slot[ended]);
         active.erase(active.begin());
       }
-      auto& pool = unused[is_wide(r)];
+      auto& pool = pool_of(r);
       if (pool.empty()) {
         places.slot[r] = new_slot(is_wide(r));
       } else {

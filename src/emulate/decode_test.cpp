@@ -1,6 +1,8 @@
 // What the decoder must refuse by name, or resolve, before anything runs.
 #include <gtest/gtest.h>
 
+#include "emulate/decode_slots.h"
+#include "emulate/ptx_parser.h"
 #include "emulate/test_kernel.h"
 
 namespace kw {
@@ -21,6 +23,32 @@ std::string verdict(const std::string& body, const std::string& declarations = "
 
 const std::string callee =
     ".func (.param .b32 out) five()\n{\n.reg .b32 %r<4>;\nmov.b32 %r1, 5;\nst.param.b32 [out], %r1;\nret;\n}\n";
+
+// What an integer leaves behind is a subnormal number to a multiplier, which computes inactive lanes too.
+TEST(Decode, IntegersAndNumbersShareNoSlot) {
+  const auto module = parse_ptx(
+      ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 a)\n{\n"
+      ".reg .b32 %r<9>; .reg .f32 %f<3>; .reg .b64 %rd<9>; .reg .f64 %fd<3>;\n"
+      "ld.param.u64 %rd1, [a];\nld.u32 %r1, [%rd1];\nst.u32 [%rd1+4], %r1;\n"  // an integer, and no more
+      "ld.f32 %f1, [%rd1];\nst.f32 [%rd1+4], %f1;\n"                           // a number by declaration
+      "ld.b32 %r2, [%rd1];\nmul.f32 %r3, %r2, %r2;\nst.b32 [%rd1+4], %r3;\n"   // numbers by use
+      "mov.u32 %r4, 5;\nst.u32 [%rd1+4], %r4;\n"                               // an integer again
+      "ld.u64 %rd2, [%rd1];\nst.u64 [%rd1+8], %rd2;\nld.f64 %fd1, [%rd1];\nst.f64 [%rd1+8], %fd1;\nret;\n}\n");
+  ASSERT_TRUE(module.ok()) << to_string(module.error());
+  const PtxFunction& function = module->functions.at(0);
+  const RegisterPlaces places = place_registers(function, order_blocks(function));
+  const auto slot = [&](std::string_view name) {
+    for (std::size_t r = 0; r < function.registers.size(); ++r)
+      if (function.registers[r].name == name) return places.slot[r];
+    ADD_FAILURE() << "there is no " << name;
+    return no_slot;
+  };
+  EXPECT_EQ(slot("%r1"), slot("%r4"));
+  EXPECT_EQ(slot("%f1"), slot("%r2"));
+  EXPECT_NE(slot("%r1"), slot("%f1"));
+  EXPECT_NE(slot("%r4"), slot("%r3"));
+  EXPECT_NE(slot("%rd2"), slot("%fd1"));
+}
 
 TEST(Decode, AnAliasIsTheFunctionItStandsFor) {
   TestKernel kernel("{\n.param .b32 y;\ncall.uni (y), fifth, ();\nld.param.b32 %r20, [y];\n}\n" + store_r20,
