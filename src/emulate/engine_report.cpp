@@ -24,7 +24,7 @@ std::string thread_text(const Warp& warp, int lane) {
 }
 
 void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
-            const std::string& message) {
+            const std::string& message, std::string_view advice) {
   Worker& worker = *warp.worker;
   if (worker.launch->options.profiling) return;
   const InstructionOrigin& origin = origin_of(warp, in);
@@ -42,7 +42,7 @@ void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::
   finding.thread = thread_index(warp, lane);
   finding.address = address;
   finding.message = message;
-  finding.advice = advice_for(kind);
+  finding.advice = advice.empty() ? advice_for(kind) : advice;
   worker.log.add(std::move(finding));
 }
 

@@ -302,6 +302,9 @@ RunStatus status_of(const Worker& worker) {
   if (any({K::shared_race, K::global_race})) return RunStatus::race;
   if (any({K::uninitialised_address, K::uninitialised_branch})) return RunStatus::uninitialised;
   if (worker.stop == StopReason::budget) return RunStatus::timeout;
+  // A profiling run finds nothing, and yet did not come to its end.
+  if (worker.stop == StopReason::trap) return RunStatus::fault;
+  if (worker.deadlocked) return RunStatus::synchronization;
   return RunStatus::ok;
 }
 

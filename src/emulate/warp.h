@@ -39,6 +39,7 @@ struct Frame {
 
 // Shadow of shared and local memory: 0 undefined, 1 defined, and between variables:
 inline constexpr int shared_unmapped = 2;
+inline constexpr int shared_in_flight = 3;  // an asynchronous copy is on its way here: nobody may touch it
 
 // What an access touches: an allocation, a block's shared memory, or a kernel's parameters, with the shadows that
 // belong to it.
@@ -72,7 +73,9 @@ struct PendingCopy {
   LaneMask lanes = 0;
   std::uint8_t bytes = 0;
   const Instruction* instruction = nullptr;
-  std::array<std::uint32_t, warp_lanes> target{};
+  std::array<std::uint32_t, warp_lanes> target{};  // offset in the block's shared memory
+  std::array<std::uint64_t, warp_lanes> source{};  // global address
+  std::array<std::uint8_t, warp_lanes> extent{};   // bytes that are read there; the others are zero
   std::array<std::array<std::byte, 16>, warp_lanes> data{};
   LaneMask undefined = 0;
 };
@@ -131,6 +134,7 @@ struct Block {
   RaceEntry acquired_time =
       0;  // start of the launch, or block_start once this block has synchronised with earlier ones
   std::array<std::uint32_t, 16> arrived{};  // threads that went on after bar.arrive
+  bool copies_async = false;  // an asynchronous copy has been issued: shadows may say that one is in flight
   bool finished = false;
 };
 
@@ -177,6 +181,7 @@ struct Worker {
   std::vector<Block*> resident;  // all blocks under way
   StrayShuffle stray;            // the first one of the launch
   StopReason stop = StopReason::none;
+  bool deadlocked = false;  // a block whose threads wait for each other was given up; also known while profiling
   std::string unsupported;
 };
 
@@ -210,7 +215,7 @@ void fence(Warp& warp, bool device_wide);
 // --- engine_report.cpp
 const InstructionOrigin& origin_of(const Warp& warp, const Instruction& instruction);
 void report(Warp& warp, FindingKind kind, const Instruction& instruction, int lane, std::uint64_t address,
-            const std::string& message);
+            const std::string& message, std::string_view advice = {});  // empty: the general one of the kind
 std::string stray_text(const StrayShuffle& stray);
 void report_undefined(Warp& warp, FindingKind kind, const Instruction& instruction, LaneMask lanes, const char* what);
 std::string thread_text(const Warp& warp, int lane);
