@@ -79,7 +79,7 @@ constexpr struct {
     {"wmma", "load a|b|c sync aligned row|col " KW_WMMA_SHAPES " global|shared|shared::cta? " KW_MMA_INPUT "|f32|s32"},
     {"wmma", "store d sync aligned row|col " KW_WMMA_SHAPES " global|shared|shared::cta? f16|f32|f64|s32"},
     // Of halves the types of the factors are not written.
-    {"wmma", "mma sync aligned row|col row|col " KW_WMMA_SHAPES " f16|f32 f16|f32 satfinite?"},
+    {"wmma", "mma sync aligned row|col row|col " KW_WMMA_SHAPES " f16|f32 f16|f32"},
     {"wmma", "mma sync aligned row|col row|col " KW_WMMA_SHAPES " " KW_MMA_TYPES " satfinite?"},
 };
 

@@ -45,10 +45,12 @@ TEST(SharedLayout, DynamicMemoryIsAlignedAsTheModuleAsks) {
   EXPECT_EQ(dynamic(".extern .shared .align 256 .b8 other[];\n.extern .shared .align 16 .b8 dynamic[];\n"), 256u);
 }
 
-TEST(SharedLayout, DynamicMemoryBehindAStaticArrayIsNotMoreAligned) {
-  // A row of 16 bytes from an array of 33 floats on: at 132, then at 144.
+TEST(SharedLayout, AnArrayBehindAnOddOneIsNotAlignedToVectors) {
+  // The second array lies behind 33 floats: at 132, which is no multiple of 16.
   const std::string declarations = ".shared .align 4 .b8 one[132];\n.shared .align 4 .b8 two[132];\n";
-  const std::string body = "mov.u32 %r10, NAME;\nL5:st.shared.v4.u32 [%r10], {%r2, %r2, %r2, %r2};\n";
+  const std::string body =
+      "mov.u32 %r11, one;\nst.shared.u32 [%r11+128], %r2;\nmov.u32 %r10, NAME;\nL5:st.shared.v4.u32 [%r10], {%r2, %r2, "
+      "%r2, %r2};\n";
   const auto run = [&](const std::string& name) {
     std::string text = body;
     text.replace(text.find("NAME"), 4, name);
