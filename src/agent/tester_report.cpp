@@ -8,6 +8,7 @@
 #include "agent/prompt_values.h"
 #include "agent/strategies.h"
 #include "base/table.h"
+#include "judge/missing_time.h"
 #include "source/rules_unicode.h"
 
 namespace kw {
@@ -166,6 +167,10 @@ class ReportWriter {
   }
 
   void time() {
+    if (const std::string reason = missing_time_reason(verdict_); !reason.empty()) {
+      section("Time");
+      out_ += words("not known: " + reason) + "\n";
+    }
     if (!verdict_.time_us) return;
     section("Time");
     std::string line = fmt::format("{:.2f} us, {}", *verdict_.time_us, verdict_.time_source);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "emulate/decode_function.h"
+#include "emulate/shared_layout.h"
 
 namespace kw {
 namespace {
@@ -14,13 +15,7 @@ constexpr std::uint64_t first_variable_address = std::uint64_t{0x8} << 32;  // b
 constexpr std::uint64_t variable_alignment = 256;
 constexpr std::uint64_t variable_gap_bytes = 128 << 10;  // more than twice the memory's red zone
 constexpr std::uint64_t variable_limit_bytes = std::uint64_t{1} << 28;
-constexpr std::uint32_t shared_red_zone_bytes = 256;  // a multiple of all banks, so that conflicts stay the same
-constexpr std::uint32_t shared_static_limit_bytes = 1u << 20;
 constexpr std::size_t function_limit = 2000;
-
-std::uint64_t size_of(const PtxVariable& variable) {
-  return variable.bytes != 0 ? variable.bytes : static_cast<std::uint64_t>(bytes_of(variable.type));
-}
 
 void symbols_of(const PtxOperand& operand, std::set<std::string, std::less<>>& symbols) {
   if (!operand.name.empty()) symbols.insert(operand.name);
@@ -57,50 +52,6 @@ std::vector<std::uint32_t> reachable_functions(const PtxModule& module, const Mo
       for (std::uint32_t index = 0; index < module.functions.size(); ++index) add(index);
   }
   return found;
-}
-
-Result<void> lay_out_shared(const PtxModule& module, const std::vector<std::uint32_t>& functions,
-                            const std::set<std::string, std::less<>>& symbols, DecodeContext& context) {
-  Program& program = *context.program;
-  std::vector<const PtxVariable*> dynamic;
-  std::uint64_t window = 0;
-  std::uint64_t needed = 0;
-  auto place = [&](const PtxVariable& variable) -> Result<void> {
-    if (variable.space != PtxSpace::shared || context.shared_offsets.count(variable.name) != 0) return {};
-    std::uint64_t bytes = size_of(variable);
-    if (variable.bytes == 0 && (variable.external || variable.type == PtxType::none || variable.type == PtxType::b8)) {
-      dynamic.push_back(&variable);
-      return {};
-    }
-    std::uint64_t alignment = std::clamp<std::uint64_t>(variable.alignment, 1, 1024);
-    window = (window + 127) / 128 * 128;
-    window = (window + alignment - 1) / alignment * alignment;
-    needed = (needed + alignment - 1) / alignment * alignment + bytes;
-    if (needed > shared_static_limit_bytes)
-      return Error{
-          fmt::format("the kernel needs more than {} bytes of static shared memory", shared_static_limit_bytes),
-          "",
-          {}};
-    context.shared_offsets[variable.name] = static_cast<std::uint32_t>(window);
-    program.shared.push_back(
-        {variable.name, static_cast<std::uint32_t>(window), static_cast<std::uint32_t>(bytes), false});
-    window += bytes + shared_red_zone_bytes;
-    return {};
-  };
-  for (const PtxVariable& variable : module.variables)
-    if (symbols.count(variable.name) != 0) KW_TRY_VOID(place(variable));
-  for (std::uint32_t index : functions)
-    for (const PtxVariable& variable : module.functions[index].locals) KW_TRY_VOID(place(variable));
-  window = (window + 1023) / 1024 * 1024;
-  for (const PtxVariable* variable : dynamic) {
-    context.shared_offsets[variable->name] = static_cast<std::uint32_t>(window);
-    if (!program.uses_dynamic_shared)
-      program.shared.push_back({variable->name, static_cast<std::uint32_t>(window), 0, true});
-    program.uses_dynamic_shared = true;
-  }
-  program.shared_window_bytes = static_cast<std::uint32_t>(window);
-  program.static_shared_bytes = static_cast<std::uint32_t>(needed);
-  return {};
 }
 
 }  // namespace

@@ -78,8 +78,9 @@ constexpr struct {
     {"mma", "sync aligned m8n8k4|m8n8k16|m16n8k4|m16n8k8|m16n8k16|m16n8k32 row col satfinite? " KW_MMA_TYPES},
     {"wmma", "load a|b|c sync aligned row|col " KW_WMMA_SHAPES " global|shared|shared::cta? " KW_MMA_INPUT "|f32|s32"},
     {"wmma", "store d sync aligned row|col " KW_WMMA_SHAPES " global|shared|shared::cta? f16|f32|f64|s32"},
-    {"wmma", "mma sync aligned row|col row|col " KW_WMMA_SHAPES " f16|f32|s32|f64 " KW_MMA_INPUT "? " KW_MMA_INPUT
-             "? f16|f32|s32|f64 satfinite?"},
+    // Of halves the types of the factors are not written.
+    {"wmma", "mma sync aligned row|col row|col " KW_WMMA_SHAPES " f16|f32 f16|f32"},
+    {"wmma", "mma sync aligned row|col row|col " KW_WMMA_SHAPES " " KW_MMA_TYPES " satfinite?"},
 };
 
 std::vector<InstructionForms> read_table() {

@@ -162,7 +162,8 @@ void FunctionDecoder::decode_wmma(const PtxInstruction& in, Instruction& out) {
     matrix.b = types.size() == 4 ? types[2] : PtxType::f16;
     matrix.saturate = in.has("satfinite");
     bool same = matrix.a == matrix.b || (is_integer(matrix.a) && is_integer(matrix.b));
-    if (!is_input(matrix.a) || !same || !goes_with(matrix.a, matrix.d) || !goes_with(matrix.a, matrix.c)) {
+    bool saturates = matrix.saturate && !is_integer(matrix.a);  // of whole numbers alone
+    if (!is_input(matrix.a) || !same || saturates || !goes_with(matrix.a, matrix.d) || !goes_with(matrix.a, matrix.c)) {
       fail("these matrix types");
       return;
     }

@@ -41,6 +41,8 @@ struct RunOptions {
   int threads = 1;                         // host threads, used when the blocks are independent
   std::vector<std::uint64_t> only_blocks;  // linear numbers, for sampling; empty: all
   AccessObserver* observer = nullptr;      // with one thread only
+  // An asynchronous copy may land at any moment between its issue and the wait: at the issue, or (false) at the wait.
+  bool copies_land_early = false;
   // To count, not to judge: nothing is found (wrong accesses are left out, undefined values are values), races are not
   // looked for, and matrix products are not computed.
   bool profiling = false;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "emulate/async_copy.h"
 #include "emulate/half_float.h"
 #include "emulate/memory_view.h"
 #include "emulate/operations.h"
@@ -114,6 +115,8 @@ void run_atomic(Warp& warp, const Instruction& in, LaneMask active) {
     if (!resolve_lane(warp, in, atomic.memory.space, addresses[lane], lane, static_cast<std::uint32_t>(bytes),
                       AccessKind::atomic, view, offset))
       continue;
+    if (warp.block->copies_async && touches_flight(view, offset, static_cast<std::uint32_t>(bytes)))
+      report_flight(warp, in, lane, offset, static_cast<std::uint32_t>(bytes), AccessKind::atomic);
     if (view.races != nullptr)
       race_access(warp, in, view, lane, offset, static_cast<std::uint32_t>(bytes), AccessKind::atomic, false);
     std::uint64_t old = 0;

@@ -53,6 +53,7 @@ void begin_block(Block& block, std::uint64_t number) {
   block.index = {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
                  static_cast<std::uint32_t>(number / grid[0] / grid[1])};
   block.finished = false;
+  block.copies_async = false;
   block.arrived.fill(0);
   tick(worker);
   block.start_time = worker.race_time << race_time_shift;
@@ -118,6 +119,7 @@ bool run_block(Block& block, std::int64_t slice) {
     bool released = release_barriers(block);
     if (!ran && !released) {
       report_deadlock(block);
+      worker.deadlocked = true;
       break;
     }
     if (remaining_at_start - worker.remaining > slice) return false;

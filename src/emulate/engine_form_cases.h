@@ -1,6 +1,7 @@
 #pragma once
 // For tests: all cases, and the register of the forms that have one.
 
+#include "emulate/engine_form_accumulator_cases.h"
 #include "emulate/engine_form_matrix_cases.h"
 #include "emulate/engine_form_memory_cases.h"
 #include "emulate/engine_form_warp_cases.h"
@@ -19,6 +20,7 @@ inline std::vector<EngineFormCase> engine_form_cases() {
   add_barrier_cases(cases);
   add_exchange_cases(cases);
   add_matrix_cases(cases);
+  add_accumulator_cases(cases);
   return cases;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "emulate/local_memory.h"
+#include "emulate/shared_layout.h"
 #include "emulate/warp.h"
 
 namespace kw {
@@ -24,6 +25,15 @@ void fill(Frame& frame, Slot slot, bool wide, Value value) {
       reinterpret_cast<std::uint32_t*>(frame.registers + slot)[lane] = static_cast<std::uint32_t>(bits);
     }
   }
+}
+
+// What the hardware hands out: %total_smem_size and %aggr_smem_size are multiples of it (PTX ISA 9.0, 10.29 and 10.30).
+constexpr std::uint64_t shared_unit_bytes = 128;
+
+std::uint64_t user_shared_bytes(const LaunchState& launch) {
+  const std::uint64_t bytes =
+      std::uint64_t{launch.program->static_shared_bytes} + launch.arguments.dynamic_shared_bytes;
+  return (bytes + shared_unit_bytes - 1) / shared_unit_bytes * shared_unit_bytes;
 }
 
 std::uint64_t special_value(const Warp& warp, SpecialValue value, int lane) {
@@ -82,7 +92,11 @@ std::uint64_t special_value(const Warp& warp, SpecialValue value, int lane) {
     case S::dynamic_shared_bytes:
       return launch.arguments.dynamic_shared_bytes;
     case S::total_shared_bytes:
-      return launch.program->static_shared_bytes + launch.arguments.dynamic_shared_bytes;
+      return user_shared_bytes(launch);
+    case S::aggregate_shared_bytes:
+      return user_shared_bytes(launch) + system_shared_bytes;
+    case S::reserved_shared_bytes:
+      return launch.program->reserved_shared_bytes;
     case S::grid_workspace_high:
       return launch.arguments.cooperative ? grid_workspace_address >> 32 : 0;
     case S::grid_workspace_low:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulate/async_copy.h"
 #include "emulate/local_memory.h"
 #include "emulate/memory_view.h"
 
@@ -84,6 +85,8 @@ bool read_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t 
   MemoryView view;
   std::uint32_t offset = 0;
   if (!resolve_lane(warp, in, space, address, lane, bytes, AccessKind::read, view, offset)) return false;
+  if (warp.block->copies_async && touches_flight(view, offset, bytes))
+    report_flight(warp, in, lane, offset, bytes, AccessKind::read);
   const bool racing = view.races != nullptr && (!strong || view.shared);
   const bool from_race =
       racing && warp.worker->racy != nullptr && racing_read(warp, view, lane, offset, bytes, strong) != ReadRace::none;
@@ -120,6 +123,8 @@ bool write_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t
   MemoryView view;
   std::uint32_t offset = 0;
   if (!resolve_lane(warp, in, space, address, lane, bytes, AccessKind::write, view, offset)) return false;
+  if (warp.block->copies_async && touches_flight(view, offset, bytes))
+    report_flight(warp, in, lane, offset, bytes, AccessKind::write);
   if (view.races != nullptr)
     race_access(warp, in, view, lane, offset, bytes, AccessKind::write,
                 std::memcmp(view.data + offset, from, bytes) == 0, strong);

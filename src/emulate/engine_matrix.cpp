@@ -1,10 +1,12 @@
 // Tensor-core instructions. The fragments of mma and ldmatrix are laid out as the PTX ISA says; those of wmma are
 // nobody's business but the hardware's, so here element e of lane l is simply number l * per_lane + e of the matrix,
-// row by row (some fragments hold all twice). Products are exact and sums are taken in double, then rounded once: the
-// hardware keeps fewer bits, in an order that is not documented.
+// row by row (some fragments hold all twice). Products are exact and sums are taken in double, then rounded once, to
+// the nearest number of the accumulator's type: the hardware keeps fewer bits, in an order that is not documented (PTX
+// ISA 9.0, 9.7.14.4.5 "wmma.mma": with .f16 for both c and d the precision is at least half).
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -52,10 +54,19 @@ double element_value(PtxType type, std::uint64_t bits) {
   }
 }
 
+// Through float without rounding twice: what float cannot hold becomes the odd neighbour, which no half lies on.
+std::uint16_t half_from_double(double value) {
+  const auto nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || !std::isfinite(nearest)) return half_from_float(nearest);
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (std::abs(static_cast<double>(nearest)) > std::abs(value)) --bits;  // towards zero
+  return half_from_float(std::bit_cast<float>(bits | 1));
+}
+
 std::uint64_t element_bits(PtxType type, double value, bool saturate) {
   switch (type) {
     case PtxType::f16:
-      return half_from_float(static_cast<float>(value));
+      return half_from_double(value);
     case PtxType::f32:
       return std::bit_cast<std::uint32_t>(static_cast<float>(value));
     case PtxType::f64:

@@ -143,6 +143,34 @@ TEST(EngineMatrix, WmmaLoadMultiplyStore) {
   EXPECT_EQ(kernel.undefined_output(4 * 320), 4u * 16 * 4);  // the padding
 }
 
+TEST(EngineMatrix, SumsOfHalvesAreRoundedOnce) {
+  // c = 2048, a times b = 1 + 2^-13 spread over two of k: the sum lies just above the middle between 2048 and 2050,
+  // where a float would lie on it.
+  std::vector<std::uint16_t> halves(512, 0);
+  for (std::size_t row = 0; row < 16; ++row) {
+    halves[row * 16] = half_from_float(1.0f);
+    halves[row * 16 + 1] = half_from_float(0.0078125f);
+  }
+  for (std::size_t column = 0; column < 16; ++column) {
+    halves[256 + column * 16] = half_from_float(1.0f);
+    halves[256 + column * 16 + 1] = half_from_float(0.0078125f);
+  }
+  const auto two_thousand = std::uint32_t{half_from_float(2048.0f)};
+  TestKernel kernel(
+      "cvta.to.global.u64 %rd8, %rd1;\nadd.s64 %rd9, %rd8, 512;\ncvta.to.global.u64 %rd10, %rd2;\n"
+      "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r20,%r21,%r22,%r23,%r24,%r25,%r26,%r27}, [%rd8], 16;\n"
+      "wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%r30,%r31,%r32,%r33,%r34,%r35,%r36,%r37}, [%rd9], 16;\n"
+      "mov.b32 %r5, " +
+      std::to_string(two_thousand | two_thousand << 16) +
+      ";\nwmma.mma.sync.aligned.row.col.m16n16k16.f16.f16 {%r40,%r41,%r42,%r43}, "
+      "{%r20,%r21,%r22,%r23,%r24,%r25,%r26,%r27}, {%r30,%r31,%r32,%r33,%r34,%r35,%r36,%r37}, {%r5,%r5,%r5,%r5};\n"
+      "wmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%rd10], {%r40,%r41,%r42,%r43}, 16;\n");
+  kernel.input(halves);
+  kernel.output(512);
+  ASSERT_TRUE(clean(kernel.run()));
+  for (const std::uint16_t each : kernel.result<std::uint16_t>(256)) EXPECT_EQ(each, half_from_float(2050.0f));
+}
+
 TEST(EngineMatrix, LdmatrixPlainAndTransposed) {
   // Row r, column c of matrix j holds 64 j + 8 r + c.
   for (bool transposed : {false, true}) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "emulate/access_shape.h"
+#include "emulate/async_copy.h"
 #include "emulate/lane_bits.h"
 #include "emulate/local_memory.h"
 #include "emulate/memory_elements.h"
@@ -81,6 +82,18 @@ LaneMask lanes_unmapped(const std::byte* shadow, const AccessShape& shape, LaneM
   return result;
 }
 
+// Lanes that touch what an asynchronous copy is under way to; they are reported.
+LaneMask lanes_in_flight(Warp& warp, const Instruction& in, const MemoryView& view, const AccessShape& shape,
+                         LaneMask suspicious, std::uint32_t bytes, AccessKind kind) {
+  LaneMask result = 0;
+  for_lanes(suspicious, [&](int lane) {
+    if (!touches_flight(view, shape.offset[lane], bytes)) return;
+    report_flight(warp, in, lane, shape.offset[lane], bytes, kind);
+    result |= 1u << lane;
+  });
+  return result;
+}
+
 void mark_defined(std::byte* shadow, const AccessShape& shape, LaneMask active, std::uint32_t bytes, int mark) {
   if (shape.run && is_run(active)) {
     std::memset(shadow + shape.offset[__builtin_ctz(active)], mark,
@@ -107,6 +120,8 @@ void load_from(Warp& warp, const Instruction& in, const MemoryAccess& access, co
         report_fault(warp, in, lane, PtxSpace::shared, shape.offset[lane], bytes, AccessKind::read);
       });
       suspicious &= ~unmapped;
+      if (warp.block->copies_async)
+        suspicious &= ~lanes_in_flight(warp, in, view, shape, suspicious, bytes, AccessKind::read);
     }
   }
   // Volatile accesses to global memory are how blocks talk to each other. In shared memory they are looked at: code
@@ -148,6 +163,8 @@ void store_to(Warp& warp, const Instruction& in, const MemoryAccess& access, con
     });
     active &= ~unmapped;
     if (active == 0) return;
+    if (warp.block->copies_async && suspicious != 0)
+      lanes_in_flight(warp, in, view, shape, suspicious & active, bytes, AccessKind::write);
   }
   if (view.races != nullptr) race_store(warp, in, access, view, shape, active);
   LaneMask undefined = 0;

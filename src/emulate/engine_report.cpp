@@ -26,7 +26,7 @@ std::string thread_text(const Warp& warp, int lane) {
 namespace {
 
 EmulatorFinding finding_about(const Warp& warp, FindingKind kind, const Instruction& in, int lane,
-                              std::uint64_t address, const std::string& message) {
+                              std::uint64_t address, const std::string& message, std::string_view advice = {}) {
   const InstructionOrigin& origin = origin_of(warp, in);
   EmulatorFinding finding;
   finding.kind = kind;
@@ -38,19 +38,19 @@ EmulatorFinding finding_about(const Warp& warp, FindingKind kind, const Instruct
   finding.thread = thread_index(warp, lane);
   finding.address = address;
   finding.message = message;
-  finding.advice = advice_for(kind);
+  finding.advice = advice.empty() ? advice_for(kind) : advice;
   return finding;
 }
 
 }  // namespace
 
 void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
-            const std::string& message) {
+            const std::string& message, std::string_view advice) {
   Worker& worker = *warp.worker;
   if (worker.launch->options.profiling || worker.racy != nullptr) return;
   const InstructionOrigin& origin = origin_of(warp, in);
   bool fresh = worker.log.admit(kind, origin.where);
-  if (fresh) worker.log.add(finding_about(warp, kind, in, lane, address, message));
+  if (fresh) worker.log.add(finding_about(warp, kind, in, lane, address, message, advice));
   if (worker.log.errors() <= worker.launch->limits.faulting_instructions || worker.stop != StopReason::none) return;
   worker.stop = StopReason::too_many_faults;
   if (worker.log.admit(FindingKind::cut_short, origin.where))

@@ -267,6 +267,7 @@ RunStatus status_of(const Worker& worker) {
   if (any({K::uninitialised_address, K::uninitialised_branch})) return RunStatus::uninitialised;
   if (worker.stop == StopReason::budget) return RunStatus::timeout;
   if (worker.stop != StopReason::none || any({K::cut_short})) return RunStatus::fault;  // it did not get to its end
+  if (worker.deadlocked) return RunStatus::synchronization;  // a profiling run finds nothing, and yet knows
   return RunStatus::ok;
 }
 

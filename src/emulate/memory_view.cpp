@@ -26,20 +26,6 @@ std::string plain_name(const std::string& symbol) {
   return symbol;
 }
 
-std::string shared_place(const Warp& warp, std::uint32_t offset) {
-  const LaunchState& launch = *warp.worker->launch;
-  const SharedVariable* best = nullptr;
-  for (const SharedVariable& variable : launch.program->shared)
-    if (variable.offset <= offset && (best == nullptr || variable.offset >= best->offset)) best = &variable;
-  if (best == nullptr) return fmt::format("shared memory at {}", offset);
-  std::uint32_t bytes = best->dynamic ? launch.arguments.dynamic_shared_bytes : best->bytes;
-  std::uint32_t within = offset - best->offset;
-  if (within >= bytes)
-    return fmt::format("shared memory {} bytes behind the end of {} ({} bytes{})", within - bytes,
-                       plain_name(best->name), bytes, best->dynamic ? ", as launched" : "");
-  return fmt::format("shared memory {} + {}", plain_name(best->name), within);
-}
-
 // Counted, and not worth another message: kernels with one fault mostly have it in every thread.
 bool said_before(Warp& warp, FindingKind kind, const Instruction& in, int lane) {
   if (warp.worker->log.would_admit(kind, origin_of(warp, in).where)) return false;
@@ -61,6 +47,20 @@ std::string thread_of_entry(const Warp& warp, RaceEntry entry) {
 }
 
 }  // namespace
+
+std::string shared_place(const Warp& warp, std::uint32_t offset) {
+  const LaunchState& launch = *warp.worker->launch;
+  const SharedVariable* best = nullptr;
+  for (const SharedVariable& variable : launch.program->shared)
+    if (variable.offset <= offset && (best == nullptr || variable.offset >= best->offset)) best = &variable;
+  if (best == nullptr) return fmt::format("shared memory at {}", offset);
+  std::uint32_t bytes = best->dynamic ? launch.arguments.dynamic_shared_bytes : best->bytes;
+  std::uint32_t within = offset - best->offset;
+  if (within >= bytes)
+    return fmt::format("shared memory {} bytes behind the end of {} ({} bytes{})", within - bytes,
+                       plain_name(best->name), bytes, best->dynamic ? ", as launched" : "");
+  return fmt::format("shared memory {} + {}", plain_name(best->name), within);
+}
 
 MemoryView view_of(Warp& warp, Allocation& allocation) {
   MemoryView view;

@@ -12,6 +12,9 @@ MemoryView view_of(Warp& warp, Allocation& allocation);
 MemoryView view_of_shared(Warp& warp);
 MemoryView view_of_parameters(Warp& warp);
 
+// "shared memory tile + 64": what lies there, in the user's words.
+std::string shared_place(const Warp& warp, std::uint32_t offset);
+
 enum class AccessKind : std::uint8_t { read, write, atomic };
 
 // Out of bounds, null, freed: says which, and what lies near.

@@ -153,6 +153,8 @@ enum class SpecialValue : std::uint8_t {
   lanemask_gt,
   dynamic_shared_bytes,
   total_shared_bytes,
+  aggregate_shared_bytes,
+  reserved_shared_bytes,
   grid_workspace_high,
   grid_workspace_low,
   zero,
@@ -230,9 +232,10 @@ struct Program {
   std::vector<PtxVariable> parameters;  // of the kernel
   std::vector<std::uint32_t> parameter_offsets;
   std::uint32_t parameter_bytes = 0;
-  std::vector<SharedVariable> shared;     // with red zones between
-  std::uint32_t shared_window_bytes = 0;  // up to where dynamic shared memory begins
-  std::uint32_t static_shared_bytes = 0;  // what the hardware would need, without red zones
+  std::vector<SharedVariable> shared;       // with red zones between; see shared_layout.h
+  std::uint32_t reserved_shared_bytes = 0;  // of the system, in front of the first variable
+  std::uint32_t shared_window_bytes = 0;    // up to where dynamic shared memory begins
+  std::uint32_t static_shared_bytes = 0;    // what the hardware would need up to there, without red zones
   bool uses_dynamic_shared = false;
   std::map<std::uint32_t, std::int32_t>
       function_index;  // index in the module -> in `functions`, for calls through pointers

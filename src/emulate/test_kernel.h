@@ -13,9 +13,10 @@
 
 namespace kw {
 
-inline std::string test_ptx(const std::string& body, const std::string& declarations = "") {
+inline std::string test_ptx(const std::string& body, const std::string& declarations = "",
+                            const std::string& target = "sm_80") {
   std::ostringstream text;
-  text << ".version 9.0\n.target sm_80\n.address_size 64\n"
+  text << ".version 9.0\n.target " << target << "\n.address_size 64\n"
        << declarations
        << "\n.visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n"
           ".reg .pred %p<16>;\n.reg .b16 %rs<32>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<64>;\n.reg .f32 %f<64>;\n.reg .f64 "
@@ -38,8 +39,9 @@ inline std::string test_ptx(const std::string& body, const std::string& declarat
 
 class TestKernel {
  public:
-  explicit TestKernel(const std::string& body, const std::string& declarations = "")
-      : ptx_(test_ptx(body, declarations)) {
+  explicit TestKernel(const std::string& body, const std::string& declarations = "",
+                      const std::string& target = "sm_80")
+      : ptx_(test_ptx(body, declarations, target)) {
     arguments.kernel = "k";
     arguments.block = {32, 1, 1};
   }

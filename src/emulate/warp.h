@@ -43,6 +43,7 @@ struct Frame {
 
 // Shadow of shared and local memory: 0 undefined, 1 defined, and between variables:
 inline constexpr int shared_unmapped = 2;
+inline constexpr int shared_in_flight = 3;  // an asynchronous copy is on its way here: nobody may touch it
 
 // What an access touches: an allocation, a block's shared memory, or a kernel's parameters, with the shadows that
 // belong to it.
@@ -85,7 +86,9 @@ struct PendingCopy {
   LaneMask lanes = 0;
   std::uint8_t bytes = 0;
   const Instruction* instruction = nullptr;
-  std::array<std::uint32_t, warp_lanes> target{};
+  std::array<std::uint32_t, warp_lanes> target{};  // offset in the block's shared memory
+  std::array<std::uint64_t, warp_lanes> source{};  // global address
+  std::array<std::uint8_t, warp_lanes> extent{};   // bytes that are read there; the others are zero
   std::array<std::array<std::byte, 16>, warp_lanes> data{};
   LaneMask undefined = 0;
 };
@@ -151,6 +154,7 @@ struct Block {
   RaceEntry released_time = 0;              // others may know of what was done before
   bool acquired = false;                    // this block has looked at what others have released
   std::array<std::uint32_t, 16> arrived{};  // threads that went on after bar.arrive
+  bool copies_async = false;  // an asynchronous copy has been issued: shadows may say that one is in flight
   bool finished = false;
 };
 
@@ -201,6 +205,7 @@ struct Worker {
   std::vector<Block*> resident;                             // all blocks under way
   StrayShuffle stray;                                       // the first one of the launch
   StopReason stop = StopReason::none;
+  bool deadlocked = false;  // a block whose threads wait for each other was given up; also known while profiling
   std::string unsupported;
   std::map<std::uint32_t, std::vector<bool>> behind_barrier;  // of a barrier in the kernel's code: what lies behind it
 };
@@ -248,7 +253,7 @@ bool unordered_read(const Warp& warp, const RaceMoment& moment, RaceEntry reader
 // --- engine_report.cpp
 const InstructionOrigin& origin_of(const Warp& warp, const Instruction& instruction);
 void report(Warp& warp, FindingKind kind, const Instruction& instruction, int lane, std::uint64_t address,
-            const std::string& message);
+            const std::string& message, std::string_view advice = {});  // empty: the general one of the kind
 // A race that counts only when the value that was read is used; see racy_values.h.
 void suspect(Warp& warp, FindingKind kind, const Instruction& instruction, int lane, std::uint64_t address,
              const std::string& message);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "judge/judge_test_support.h"
+#include "judge/missing_time.h"
 
 namespace kw {
 namespace {
@@ -51,6 +52,7 @@ TEST(HonestKernels, AreCorrectWithoutFindingsSlow) {
         test_judge().judge(suite_task(kernel.facts.at("task")), kernel.text, kernel.path.filename());
     EXPECT_EQ(verdict.status, VerdictStatus::correct) << describe(verdict);
     EXPECT_TRUE(verdict.findings.empty()) << describe(verdict);
+    EXPECT_TRUE(verdict.time_us || !missing_time_reason(verdict).empty()) << describe(verdict);
   }
 }
 

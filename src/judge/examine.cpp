@@ -359,6 +359,7 @@ class Examiner {
     RunOptions shuffled = options_;
     shuffled.warp_order_seed = other_warp_order;
     shuffled.block_order_seed = other_block_order;
+    shuffled.copies_land_early = true;
     // At other addresses too: where an array lies must not matter.
     const auto moved = second.memory().allocate(elsewhere_bytes, "elsewhere", MemoryAccessRight::read_write);
     if (!moved.ok()) return give_up(moved.error());

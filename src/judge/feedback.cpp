@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "judge/missing_time.h"
+
 namespace kw {
 namespace {
 
@@ -43,6 +45,8 @@ void write_finding(std::string& out, const VerdictFinding& finding, std::string_
 }
 
 void add_time(std::string& out, const Verdict& verdict, std::string_view text) {
+  if (const std::string reason = missing_time_reason(verdict); !reason.empty())
+    out += "time: not known: " + reason + "\n";
   if (!verdict.time_us) return;
   out += fmt::format("time: {:.2f} us {} on {}", *verdict.time_us, verdict.time_source, verdict.profile);
   if (verdict.time_interval_us)
@@ -84,7 +88,7 @@ std::string feedback_text(const Verdict& verdict, std::string_view kernel_text) 
   if (failed > 0 && verdict.cases.size() > 1) out += fmt::format("{} of {} cases fail\n", failed, verdict.cases.size());
   add_time(out, verdict, kernel_text);
   for (const VerdictFinding& hint : verdict.hints)
-    if (hints++ < hints_shown) write_finding(out, hint, kernel_text);
+    if (hint.kind != no_time_flag && hints++ < hints_shown) write_finding(out, hint, kernel_text);
   return out;
 }
 

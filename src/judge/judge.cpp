@@ -17,6 +17,7 @@
 #include "judge/full_size.h"
 #include "judge/full_size_check.h"
 #include "judge/gpu_backend.h"
+#include "judge/missing_time.h"
 #include "judge/ptx_rules.h"
 #include "judge/task_entry.h"
 
@@ -262,6 +263,7 @@ Verdict Judge::judge(const Task& task, std::string_view text, const std::string&
   verdict.task = task.name;
   verdict.kernel_file = file;
   verdict.profile = options_.profile.name;
+  settle_time(verdict, options_.want_time);
   verdict.correct = verdict.status == VerdictStatus::correct;
   verdict.feedback = feedback_text(verdict, text);
   verdict.judge_ms = milliseconds_since(start);

@@ -64,8 +64,12 @@ class Judge {
   // Where a measured time goes, by the model: limiter, terms, hot lines.
   void explain_time(const KernelBuild& build, const LoadedModule& module, const Task& task,
                     std::size_t first_timed_plan, Verdict& verdict);
-  // The naive kernel's modelled times at the train sizes; empty when they cannot be had.
-  std::vector<std::optional<double>> naive_times(TaskEntry& entry);
+  // The naive kernel's modelled times at the train sizes.
+  struct NaiveTimes {
+    std::vector<std::optional<double>> us;  // nothing where it cannot be had
+    std::string problem;                    // why
+  };
+  NaiveTimes naive_times(TaskEntry& entry);
   // The naive kernel's warp instructions for each question of a set; empty when it cannot be run.
   std::vector<std::uint64_t> naive_work(TaskEntry& entry, int set);
   std::string key_of(const TaskEntry& entry, std::string_view text) const;

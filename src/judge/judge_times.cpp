@@ -1,21 +1,32 @@
 // The part of the judge that knows the naive kernel and models times.
 
+#include <algorithm>
 #include <cmath>
 
 #include "judge/emulated_device.h"
 #include "judge/full_size.h"
 #include "judge/judge.h"
+#include "judge/missing_time.h"
 #include "judge/task_entry.h"
 
 namespace kw {
 namespace {
 
 constexpr std::int64_t most_naive_work = 20'000'000;
+constexpr const char* rough_time = "rough_time";
 
 struct Means {
   double time = 0, low = 0, high = 0, naive = 0;
   bool naive_known = true;
 };
+
+void add_hint(Verdict& verdict, std::string kind, std::string message) {
+  VerdictFinding hint;
+  hint.kind = std::move(kind);
+  hint.severity = Severity::note;
+  hint.message = std::move(message);
+  add_finding(verdict, std::move(hint));
+}
 
 }  // namespace
 
@@ -44,29 +55,38 @@ std::vector<std::uint64_t> Judge::naive_work(TaskEntry& entry, int set) {
   return *known;
 }
 
-std::vector<std::optional<double>> Judge::naive_times(TaskEntry& entry) {
+Judge::NaiveTimes Judge::naive_times(TaskEntry& entry) {
   std::lock_guard lock(entry.naive_mutex);
   if (entry.naive) return *entry.naive;
   const Task& task = entry.book.task();
-  entry.naive.emplace(task.sizes_train.size());
-  if (task.naive.empty()) return *entry.naive;
+  NaiveTimes& known = entry.naive.emplace();
+  known.us.resize(task.sizes_train.size());
+  const auto without = [&](const std::string& problem) {
+    known.problem = problem;
+    return known;
+  };
+  if (task.naive.empty()) return without("the task has no naive kernel");
   BuildOptions build_options;
   build_options.architecture = options_.profile.architecture;
   for (const Sizes& sizes : task.sizes_train) {
     const auto scalars = scalars_at(task, sizes, full_size_seed);
-    if (!scalars.ok()) return *entry.naive;
+    if (!scalars.ok()) return without(scalars.error().message);
     build_options.plans.push_back({sizes, *scalars});
   }
   const KernelBuild build = build_kernel(service_, task, task.naive, task.naive_file, build_options);
-  if (!build.built()) return *entry.naive;
+  if (!build.built()) return without("the naive kernel was not built: " + build.problem.message);
   const auto module = LoadedModule::load(build.compiled.ptx, task.naive_file);
-  if (!module.ok()) return *entry.naive;
+  if (!module.ok()) return without("the naive kernel cannot be emulated: " + module.error().message);
   for (std::size_t i = 0; i < build.plans.size(); ++i) {
     const auto made = estimate(
         options_.profile, {full_size_candidate(task, build.plans[i], *module, build.compiled.kernels, full_size_seed)});
-    if (made.ok()) (*entry.naive)[i] = made->us;
+    if (made.ok())
+      known.us[i] = made->us;
+    else
+      known.problem =
+          "the naive kernel cannot be timed at " + to_string(build.plans[i].sizes) + ": " + made.error().message;
   }
-  return *entry.naive;
+  return known;
 }
 
 void Judge::explain_time(const KernelBuild& build, const LoadedModule& module, const Task& task,
@@ -89,19 +109,20 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedMo
     const auto made = estimate(
         options_.profile, {full_size_candidate(task, build.plans[i], module, build.compiled.kernels, full_size_seed)});
     if (!made.ok()) {
-      VerdictFinding finding;
-      finding.kind = "no_time";
-      finding.severity = Severity::warning;
-      finding.message =
-          "the time at " + to_string(build.plans[i].sizes) + " cannot be modelled: " + made.error().message;
-      finding.advice = made.error().advice;
-      add_finding(verdict, std::move(finding));
+      set_no_time(verdict,
+                  "the time at " + to_string(build.plans[i].sizes) + " cannot be modelled: " + made.error().message,
+                  made.error().advice);
       return;
+    }
+    for (const std::string& note : made->notes) {
+      add_hint(verdict, rough_time, "the time at " + to_string(build.plans[i].sizes) + " is rough: " + note);
+      if (std::find(verdict.flags.begin(), verdict.flags.end(), rough_time) == verdict.flags.end())
+        verdict.flags.push_back(rough_time);
     }
     SizedTime time{build.plans[i].sizes,
                    made->us,
                    {made->low_us, made->high_us},
-                   naive[i - first_timed_plan],
+                   naive.us[i - first_timed_plan],
                    made->limiter,
                    {},
                    {}};
@@ -121,7 +142,10 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedMo
   verdict.time_source = "modelled";
   verdict.time_us = std::exp(logs.time / count);
   verdict.time_interval_us = Interval{std::exp(logs.low / count), std::exp(logs.high / count)};
-  if (logs.naive_known) verdict.speedup_naive = std::exp((logs.naive - logs.time) / count);
+  if (logs.naive_known)
+    verdict.speedup_naive = std::exp((logs.naive - logs.time) / count);
+  else if (!task.naive.empty())
+    add_hint(verdict, "no_speedup", "there is no speedup: " + naive.problem);
 }
 
 }  // namespace kw

@@ -24,7 +24,7 @@ struct Judge::TaskEntry {
   std::string identity;
   std::mutex naive_mutex;                                                            // guards what follows
   std::array<std::optional<std::vector<std::uint64_t>>, CaseBook::sets> naive_work;  // by set and question
-  std::optional<std::vector<std::optional<double>>> naive;
+  std::optional<NaiveTimes> naive;
 };
 
 }  // namespace kw

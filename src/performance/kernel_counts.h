@@ -81,6 +81,7 @@ struct KernelCounts {
   bool extrapolated = false;
   bool complete = true;  // false: a block did not end within the budget
   bool waited = false;   // a loop without a known end was left
+  bool stopped = false;  // a block trapped or deadlocked
 };
 
 // Of an average block.

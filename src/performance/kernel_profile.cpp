@@ -124,6 +124,8 @@ class Sampler {
       return Error{result.findings.empty() ? "the launch is refused" : result.findings[0].message, "", {}};
     profile_.emulated_warp_instructions += static_cast<std::int64_t>(result.statistics.warp_instructions);
     if (result.status == RunStatus::timeout || !recorder_.trace().complete) profile_.complete = false;
+    // The contents of full-size memory are made up: a kernel may well trap, or wait for ever, because of them.
+    if (result.status == RunStatus::fault || result.status == RunStatus::synchronization) profile_.stopped = true;
     // Every block starts from the same memory; and what it wrote may be many pages.
     memory_.discard_writes();
     return {};

@@ -124,6 +124,11 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
       doubt = std::max(doubt, incomplete_uncertainty);
       estimate.notes.push_back(kernel.name + ": a loop that waits for other blocks was left early");
     }
+    if (counts.stopped) {
+      doubt = std::max(doubt, incomplete_uncertainty);
+      estimate.notes.push_back(kernel.name + ": a sampled block trapped, or its threads waited for each other for " +
+                               "ever; the time is too low");
+    }
     if (!counts.complete) {
       doubt = std::max(doubt, incomplete_uncertainty);
       result.complete = false;

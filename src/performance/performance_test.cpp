@@ -70,6 +70,30 @@ TEST(Performance, StrideCostsSectors) {
   EXPECT_TRUE(named) << describe(slow);
 }
 
+// What full-size memory holds is made up: a kernel that trusts it may stop, and then takes no time at all.
+TEST(Performance, ABlockThatStopsMakesTheTimeRough) {
+  const std::string stops = R"(
+__global__ void traps(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (x[i % n] >= 0.0f) __trap();
+  y[i % n] = x[i % n];
+}
+__global__ void waits(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (threadIdx.x < 32 || x[0] < 0.0f) asm volatile("bar.sync 1, 64;");
+  y[i % n] = x[i % n];
+}
+)";
+  for (const char* kernel : {"traps", "waits"}) {
+    TestPlan plan(stops);
+    plan.launch(kernel, {4096, 1, 1}, {64, 1, 1}, plan.input(4 * mib), plan.output(4 * mib), 1 << 20);
+    const TimeEstimate time = plan.time();
+    ASSERT_EQ(time.notes.size(), 1u) << kernel;
+    EXPECT_NE(time.notes[0].find("too low"), std::string::npos) << time.notes[0];
+    EXPECT_GT(time.high_us, 2 * time.us);
+  }
+}
+
 TEST(Performance, TinyKernelIsBoundByItsLaunch) {
   TestPlan plan(copies);
   plan.launch("copy", {4, 1, 1}, {256, 1, 1}, plan.input(4096), plan.output(4096), 1024);

@@ -183,11 +183,12 @@ bool ends_in_call(std::string_view form) {
 
 // Whether ptxas unrolls a loop: one basic block, not too long, counted in steps that are known. The rule is read off
 // the machine code of the suite's kernels, where nearly all such loops are unrolled; naive matmul_f16 and col_cumsum
-// are exceptions.
+// are exceptions. How long a loop is counts in machine instructions: one with four ex2.approx, which are four each, stays
+// as it is where one of as many PTX instructions is unrolled.
 bool is_unrolled(const FunctionCode& function, const std::vector<bool>& leader, const Loop& loop, std::uint32_t first,
-                 std::uint32_t branch) {
-  constexpr std::uint32_t most_instructions = 39;
-  if (!loop.condition || branch - first > most_instructions) return false;
+                 std::uint32_t branch, double machine_instructions) {
+  constexpr double most_instructions = 39;
+  if (!loop.condition || machine_instructions > most_instructions) return false;
   for (std::uint32_t pc = first + 1; pc <= branch; ++pc)
     if (leader[pc]) return false;
   if (std::count(function.not_unrolled.begin(), function.not_unrolled.end(), first) != 0) return false;
@@ -301,7 +302,10 @@ StaticCode read_code(const Program& program, const DeviceProfile& profile) {
         loop.branch = base + pc;
         loop.condition = condition_of(program, function, in.target, pc);
         loop.integers = counted_registers(program, function, in.target, pc);
-        if (is_unrolled(function, blocks.leader, loop, in.target, pc)) {
+        double machine_instructions = 0;  // the branch left out
+        for (std::uint32_t at = in.target; at < pc; ++at)
+          machine_instructions += code.instructions[base + at].issue_slots;
+        if (is_unrolled(function, blocks.leader, loop, in.target, pc, machine_instructions)) {
           out.unrolled_loop = true;
           (in.target == pc ? out : code.instructions[base + in.target]).unrolled_loop = true;
         }
