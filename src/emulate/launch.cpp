@@ -11,6 +11,7 @@
 
 #include "emulate/block_order.h"
 #include "emulate/warp.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 namespace {
@@ -24,6 +25,7 @@ constexpr std::size_t resident_limit = 256;  // blocks under way at once
 constexpr std::uint64_t resident_limit_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t grid_limit = std::uint64_t{1} << 31;
 constexpr std::uint32_t block_limit = 1024;
+constexpr std::uint64_t paying_units = 1'000'000;  // work that is worth charging
 
 // What cudaLaunchKernel or the driver would refuse.
 std::string launch_problem(const Program& program, const LaunchArguments& arguments, const RunLimits& limits) {
@@ -85,6 +87,7 @@ std::unique_ptr<Worker> make_worker(LaunchState& launch) {
   worker->find_shape = shape_function(unit);
   worker->race_read = race_read_function(unit);
   worker->race_write = race_write_function(unit);
+  worker->held = HeldMemory(launch.options.budget);
   worker->caches.assign(launch.program->inline_caches + 1, {});
   worker->counts.assign(launch.program->origins.size(), {});
   worker->races.resize(launch.memory->allocations().size());
@@ -93,13 +96,6 @@ std::unique_ptr<Worker> make_worker(LaunchState& launch) {
   worker->race_time = 2;
   worker->launch_time = 2 << race_time_shift;
   return worker;
-}
-
-// Of a block under way: registers and local memory of its warps, shared memory with its shadows.
-std::uint64_t bytes_of_block(const LaunchState& launch) {
-  const FunctionCode& kernel = launch.program->functions[0];
-  return launch.warps * (std::uint64_t{kernel.file_bytes} + std::uint64_t{kernel.local_bytes} * warp_lanes * 2) +
-         std::uint64_t{launch.shared_bytes} * 8;
 }
 
 // One block after the other. Where a block seems to wait for another one, it is put aside and the next begins.
@@ -123,7 +119,11 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
   if (queue.size() == 1) slice = unlimited_slice;
   const std::uint64_t resident = std::min<std::uint64_t>(
       resident_limit,
-      std::max<std::uint64_t>(resident_limit_bytes / std::max<std::uint64_t>(bytes_of_block(launch), 1), 2));
+      std::max<std::uint64_t>(
+          resident_limit_bytes / (bytes_of_block(launch) + std::uint64_t{launch.program->functions[0].local_bytes} *
+                                                               warp_lanes * 2 * launch.warps),
+          2));
+  const std::uint64_t units = block_units(launch);
   std::vector<std::unique_ptr<Block>> waiting;
   std::unique_ptr<Block> fresh;
   std::size_t turn = 0;
@@ -136,10 +136,15 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
     const bool begin = number.has_value();
     if (begin) {
       if (fresh == nullptr) fresh = make_block(worker);
+      if (fresh == nullptr) return;
+      worker.unpaid.block_units += units;
+      ++worker.unpaid.blocks;
+      if (worker.unpaid.block_units + worker.unpaid.units > paying_units && !pay(worker)) return;
       block = fresh.get();
       worker.resident.push_back(block);
       worker.current = block;
       begin_block(*block, *number);
+      if (worker.stop != StopReason::none) return;
       turn = 0;
     } else {
       if (turn >= waiting.size()) turn = 0;
@@ -177,6 +182,14 @@ struct Snapshot {
     std::uint32_t undefined_store_line;
   };
   std::vector<Copy> copies;
+
+  static std::uint64_t bytes_of(const DeviceMemory& memory) {
+    std::uint64_t bytes = 0;
+    for (const auto& allocation : memory.allocations())
+      if (!allocation->freed && !allocation->pristine && allocation->right != MemoryAccessRight::read_only)
+        bytes += 2 * std::uint64_t{allocation->bytes};
+    return bytes;
+  }
 
   explicit Snapshot(DeviceMemory& memory) {
     for (const auto& allocation : memory.allocations()) {
@@ -263,6 +276,20 @@ bool workers_race(std::vector<std::unique_ptr<Worker>>& workers) {
 // Blocks spread over host threads. Empty when anything was found or might have been missed: then the memory is as
 // before and the blocks run one after the other, so that the result never depends on the number of threads.
 std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const BlockOrder& order) {
+  // The attempt has an account of its own: what is repeated in order must not be paid for twice, or else a verdict
+  // would depend on the number of threads.
+  WorkBudget* const budget = launch.options.budget;
+  std::optional<WorkBudget> attempt;
+  if (budget != nullptr) {
+    attempt.emplace(WorkLimits{budget->left(), budget->memory_left(), budget->wall_left()});
+    if (!attempt->hold(Snapshot::bytes_of(*launch.memory))) return {};
+    launch.options.budget = &*attempt;
+  }
+  const auto give_up = [&] {
+    launch.options.budget = budget;
+    launch.interleaved = false;
+    return std::vector<std::unique_ptr<Worker>>();
+  };
   Snapshot snapshot(*launch.memory);
   auto count = static_cast<std::size_t>(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(launch.options.threads), order.size()));
@@ -278,13 +305,20 @@ std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const 
   std::int64_t used = 0;
   bool clean = true;
   for (const auto& worker : workers) {
-    clean &= worker->stop == StopReason::none && worker->log.empty();
+    clean &= pay(*worker) && worker->stop == StopReason::none && worker->log.empty();
     used += launch.limits.warp_instructions - worker->remaining;
   }
-  if (clean && used <= launch.limits.warp_instructions && !workers_race(workers)) return workers;
-  snapshot.restore();
-  launch.interleaved = false;
-  return {};
+  if (!clean || used > launch.limits.warp_instructions || workers_race(workers)) {
+    snapshot.restore();
+    for (const auto& worker : workers) worker->held.release();
+    workers.clear();
+    return give_up();
+  }
+  for (const auto& worker : workers) worker->held.release();
+  launch.options.budget = budget;
+  for (const WorkKind kind : {WorkKind::blocks, WorkKind::instructions})
+    if (attempt && !budget->charge(kind, attempt->amount_of(kind), attempt->spent_on(kind))) break;
+  return workers;
 }
 
 RunStatus status_of(const Worker& worker) {
@@ -301,7 +335,7 @@ RunStatus status_of(const Worker& worker) {
     return RunStatus::synchronization;
   if (any({K::shared_race, K::global_race})) return RunStatus::race;
   if (any({K::uninitialised_address, K::uninitialised_branch})) return RunStatus::uninitialised;
-  if (worker.stop == StopReason::budget) return RunStatus::timeout;
+  if (worker.stop == StopReason::budget || worker.stop == StopReason::judgement_budget) return RunStatus::timeout;
   return RunStatus::ok;
 }
 
@@ -333,6 +367,24 @@ void add_statistics(const Worker& worker, RunStatistics& statistics) {
     statistics.warp_instructions += worker.counts[i].warps;
     statistics.thread_instructions += worker.counts[i].lanes;
   }
+}
+
+// A launch that cannot end within its budgets is not begun: the blocks alone may be two thousand million.
+bool can_end(const LaunchState& launch, std::uint64_t blocks, RunResult& result) {
+  const std::uint64_t warps = blocks * launch.warps;
+  if (warps > static_cast<std::uint64_t>(std::max<std::int64_t>(launch.limits.warp_instructions, 0))) {
+    EmulatorFinding finding;
+    finding.kind = FindingKind::endless_loop;
+    finding.kernel = launch.program->kernel;
+    finding.message = fmt::format("a launch of {} blocks of {} warps cannot end within {} warp instructions", blocks,
+                                  launch.warps, launch.limits.warp_instructions);
+    finding.advice = advice_for(finding.kind);
+    result.findings.push_back(std::move(finding));
+    return false;
+  }
+  WorkBudget* const budget = launch.options.budget;
+  return budget == nullptr || budget->affords(WorkKind::blocks, blocks,
+                                              blocks * block_units(launch) + warps * work_cost::simple_instruction);
 }
 
 }  // namespace
@@ -367,18 +419,24 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
           memory.map(grid_workspace_address, grid_workspace_bytes, "grid workspace", MemoryAccessRight::read_write));
     KW_TRY_VOID(memory.fill(grid_workspace_address, 0, grid_workspace_bytes));
   }
-  // An endless grid ends by the instruction budget: each block needs at least one instruction.
-  std::uint64_t blocks = std::uint64_t{arguments.grid[0]} * arguments.grid[1] * arguments.grid[2];
-  if (options.only_blocks.empty())
-    blocks = std::min(blocks, static_cast<std::uint64_t>(std::max<std::int64_t>(limits.warp_instructions, 1)));
-  const BlockOrder order(blocks, options.block_order_seed, options.only_blocks);
+  const std::uint64_t blocks = std::uint64_t{arguments.grid[0]} * arguments.grid[1] * arguments.grid[2];
   bool independent = !program.global_atomics && !program.spins && !program.reads_clock && options.observer == nullptr;
+  const BlockOrder order(blocks, options.block_order_seed, options.only_blocks);
+  // Charged for one thread too, although only several need the snapshot: the same work for any number of them.
+  const std::uint64_t snapshot = independent ? byte_units(Snapshot::bytes_of(memory)) : 0;
+  const bool paid =
+      options.budget == nullptr || options.budget->charge(WorkKind::launches, 1, launch_units(launch) + snapshot);
+  if (!paid || (options.only_blocks.empty() && !can_end(launch, blocks, result))) {
+    result.status = RunStatus::timeout;
+    return result;
+  }
   std::vector<std::unique_ptr<Worker>> workers;
   if (options.threads > 1 && independent && order.size() > 1) workers = run_in_parallel(launch, order);
   if (workers.empty()) {
     workers.push_back(make_worker(launch));
     BlockQueue queue(order);
     run_blocks(*workers[0], queue);
+    pay(*workers[0]);
   }
   for (const auto& allocation : memory.allocations())
     if (allocation->right == MemoryAccessRight::read_write) allocation->pristine = false;

@@ -32,6 +32,7 @@ struct Frame {
   Frame* caller = nullptr;
   std::uint32_t return_pc = 0;  // in the caller
   const CallTarget* call = nullptr;
+  HeldMemory held;
   std::uint32_t depth = 0;
   std::uint32_t local_base = 0;  // of its local memory on each thread's stack
   LaneMask inside = 0;           // lanes that have not returned
@@ -104,6 +105,7 @@ struct Warp {
   // Local memory, interleaved by 4-byte words as on the hardware: word w of lane l is at (w * 32 + l) * 4.
   std::vector<std::byte> local_data;
   std::vector<std::byte> local_defined;
+  HeldMemory held_local;
 
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, warp_lanes> open_group{};  // cp.async groups that each lane has committed so far
@@ -131,6 +133,7 @@ struct Block {
   RaceEntry acquired_time =
       0;  // start of the launch, or block_start once this block has synchronised with earlier ones
   std::array<std::uint32_t, 16> arrived{};  // threads that went on after bar.arrive
+  HeldMemory held;
   bool finished = false;
 };
 
@@ -158,7 +161,15 @@ struct StrayShuffle {
   int source = 0;
 };
 
-enum class StopReason : std::uint8_t { none, budget, unsupported, too_many_faults, trap };
+enum class StopReason : std::uint8_t { none, budget, judgement_budget, unsupported, too_many_faults, trap };
+
+// Done, and not charged to the judgement's budget yet.
+struct UnpaidWork {
+  std::uint64_t units = 0;  // of instructions
+  std::uint64_t instructions = 0;
+  std::uint64_t block_units = 0;
+  std::uint64_t blocks = 0;
+};
 
 struct Worker {
   LaunchState* launch = nullptr;
@@ -168,9 +179,11 @@ struct Worker {
   std::vector<MemoryView> caches;  // of each memory instruction: what it touched last
   std::vector<InstructionCount> counts;
   std::vector<RaceGranules> races;  // by allocation
+  HeldMemory held;                  // of the races
   FindingLog log;
   std::int64_t remaining = 0;  // warp instructions
   std::uint64_t clock = 0;     // warp instructions so far, for %clock
+  UnpaidWork unpaid;
   std::int32_t race_time = 1;
   RaceEntry launch_time = 0;
   Block* current = nullptr;      // the block that is running
@@ -186,6 +199,7 @@ bool run_warp(Warp& warp, std::int64_t slice);
 void enter_split(Warp& warp, const Split& split);  // makes its frame the current one
 
 // --- engine_frames.cpp
+std::uint64_t bytes_of_frame(const FunctionCode& function);
 std::unique_ptr<Frame> make_frame(const FunctionCode& function, const Warp& warp);
 void begin_frame(Warp& warp, Frame& frame, LaneMask lanes);  // everything undefined, local addresses filled
 void set_block_values(Warp& warp, Frame& frame);
@@ -195,7 +209,8 @@ void leave_frames(Warp& warp, Frame* frame, LaneMask lanes);  // exit inside a c
 bool reserve_local(Warp& warp, std::uint32_t bytes);          // per thread; false: too much
 
 // --- engine_block.cpp
-std::unique_ptr<Block> make_block(Worker& worker);
+std::unique_ptr<Block> make_block(Worker& worker);        // null, and the worker stops: there is no memory for it
+std::uint64_t bytes_of_block(const LaunchState& launch);  // without local memory
 void begin_block(Block& block, std::uint64_t number);
 // True when it has finished; false when its slice is used up and it should be continued later.
 bool run_block(Block& block, std::int64_t slice);
