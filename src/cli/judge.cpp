@@ -23,6 +23,8 @@
 namespace kw::cli {
 namespace {
 
+constexpr double gibibyte = 1073741824;
+
 struct JudgeArguments {
   std::string task;
   std::string kernel;
@@ -38,6 +40,8 @@ struct JudgeArguments {
   bool no_explain = false;
   bool counters = false;
   bool small_only = false;
+  double limit_seconds = JudgeLimits::default_seconds;
+  double limit_memory_gib = static_cast<double>(JudgeLimits::default_memory_bytes) / gibibyte;
 };
 
 // Checking takes the GPU about a millisecond a kernel, and the host as much again.
@@ -68,6 +72,8 @@ Result<JudgeOptions> options_from(const JudgeArguments& arguments, GpuBackend* g
   if (gpu != nullptr) options.profile.architecture = gpu->architecture();
   options.cache = !arguments.no_cache;
   options.want_time = !arguments.no_time;
+  options.limits =
+      limits_for(arguments.limit_seconds, static_cast<std::uint64_t>(arguments.limit_memory_gib * gibibyte));
   return options;
 }
 
@@ -184,6 +190,14 @@ void add_judge_command(CLI::App& app, Context& context) {
   judge->add_flag("--counters", arguments->counters, "on a GPU: read the hardware's counters of a correct kernel");
   judge->add_flag("--small-only", arguments->small_only,
                   "on a GPU: leave out the full sizes, for runs under a sanitizer or debugger");
+  judge
+      ->add_option("--limit-seconds", arguments->limit_seconds,
+                   "what one judgement may take; the work that it may do is in proportion")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->capture_default_str();
+  judge->add_option("--limit-memory", arguments->limit_memory_gib, "GiB of memory that one judgement may take")
+      ->check(CLI::Range(2.0, static_cast<double>(JudgeLimits::most_memory_bytes) / gibibyte))
+      ->capture_default_str();
   judge->footer(
       "Examples:\n"
       "  kernelwright judge softmax examples/softmax_shared.cu\n"

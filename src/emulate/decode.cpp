@@ -54,6 +54,17 @@ std::vector<std::uint32_t> reachable_functions(const PtxModule& module, const Mo
   return found;
 }
 
+// Each kernel has its own copy of every function that it calls, and each instruction its function's name.
+Result<void> charge_function(const PtxFunction& function, WorkBudget* budget) {
+  constexpr std::uint64_t instruction_units = 1'500, instruction_bytes = 600;
+  if (budget == nullptr) return {};
+  const std::uint64_t instructions = function.body.size() + function.registers.size();
+  if (budget->charge(WorkKind::code_bytes, instructions, instructions * instruction_units) &&
+      budget->hold(instructions * (instruction_bytes + function.name.size())))
+    return {};
+  return budget->exceeded_error();
+}
+
 }  // namespace
 
 Result<ModuleLayout> lay_out_module(const PtxModule& module) {
@@ -84,7 +95,8 @@ Result<ModuleLayout> lay_out_module(const PtxModule& module) {
   return layout;
 }
 
-Result<Program> decode_kernel(const PtxModule& module, const ModuleLayout& layout, std::string_view kernel) {
+Result<Program> decode_kernel(const PtxModule& module, const ModuleLayout& layout, std::string_view kernel,
+                              WorkBudget* budget) {
   auto place = layout.functions.find(kernel);
   if (place == layout.functions.end() || !module.functions[place->second].entry ||
       module.functions[place->second].external)
@@ -123,6 +135,7 @@ Result<Program> decode_kernel(const PtxModule& module, const ModuleLayout& layou
   KW_TRY_VOID(lay_out_shared(module, functions, symbols, context));
 
   for (std::size_t i = 0; i < functions.size(); ++i) {
+    KW_TRY_VOID(charge_function(module.functions[functions[i]], budget));
     KW_TRY(FunctionCode code, FunctionDecoder(context, module.functions[functions[i]], i == 0).decode());
     program.functions.push_back(std::move(code));
   }

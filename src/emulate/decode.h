@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/work_budget.h"
 #include "emulate/program.h"
 #include "emulate/ptx_module.h"
 
@@ -29,6 +30,8 @@ inline constexpr std::uint64_t function_address(std::uint32_t index) {
   return window_base(Window::code) + (index + 1) * code_address_step;
 }
 
-Result<Program> decode_kernel(const PtxModule& module, const ModuleLayout& layout, std::string_view kernel);
+// Time and memory are charged to the budget, if there is one; the memory is not given back before its end.
+Result<Program> decode_kernel(const PtxModule& module, const ModuleLayout& layout, std::string_view kernel,
+                              WorkBudget* budget = nullptr);
 
 }  // namespace kw

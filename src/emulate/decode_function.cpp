@@ -8,6 +8,7 @@
 
 #include "emulate/decode_forms.h"
 #include "emulate/operations.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 namespace {
@@ -289,12 +290,14 @@ Result<FunctionCode> FunctionDecoder::decode() {
       const PtxInstruction& in = function_.body[i];
       Instruction out;
       decode_instruction(in, out);
+      out.work = instruction_units(code_, out, in);
       out.origin = static_cast<std::uint32_t>(context_.program->origins.size());
       context_.program->origins.push_back({in.origin, in.form(), function_.name});
       code_.code.push_back(out);
     }
     if (needs_jump(b)) {
       Instruction jump;
+      jump.work = work_cost::simple_instruction;
       std::uint32_t following = blocks[b].end;
       jump.flow = following < function_.body.size() ? Flow::branch : Flow::ret;
       jump.target = following < function_.body.size() ? pc_of_[following] : 0;

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "emulate/work_cost.h"
+
 namespace kw {
 namespace {
 
@@ -72,6 +74,26 @@ void HostMemoryRelease::operator()(std::byte* memory) const {
     delete[] memory;
 }
 
+LazyPages::LazyPages(std::uint64_t bytes, WorkBudget* budget)
+    : read(bytes / page_bytes + 1), written(bytes / page_bytes + 1), held(budget) {}
+
+std::uint64_t LazyPages::touch(std::uint64_t offset, std::uint64_t bytes, bool write) {
+  std::vector<bool>& pages = write ? written : read;
+  std::uint64_t fresh = 0;
+  for (std::uint64_t page = offset / page_bytes; page <= (offset + bytes - 1) / page_bytes; ++page) {
+    if (pages[page]) continue;
+    pages[page] = true;
+    ++fresh;
+  }
+  return fresh;
+}
+
+void LazyPages::forget() {
+  read.assign(read.size(), false);
+  written.assign(written.size(), false);
+  held.release();
+}
+
 Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right,
                                   HostMemory mapped) {
   if (allocations_.size() >= limits_.allocations)
@@ -83,7 +105,14 @@ Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::
                              limits_.total_bytes),
                  "Use smaller sizes for the emulator.",
                  {}};
+  // The host's memory has a shadow byte for each byte, and is touched at once; a mapping only has a list of its pages.
+  const std::uint64_t host_bytes = mapped != nullptr ? bytes / LazyPages::page_bytes / 4 : 2 * bytes;
+  HeldMemory held(budget_);
+  KW_TRY_VOID(
+      charge(WorkKind::allocations, 1, work_cost::allocation + allocations_.size() + new_byte_units(host_bytes)));
+  if (!held.add(host_bytes + sizeof(Allocation))) return budget_->exceeded_error();
   auto allocation = std::make_unique<Allocation>();
+  allocation->held = std::move(held);
   allocation->name = std::move(name);
   allocation->base = base;
   allocation->bytes = static_cast<std::uint32_t>(bytes);
@@ -91,6 +120,7 @@ Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::
   allocation->pristine = mapped == nullptr;  // a mapping has other content
   if (mapped != nullptr) {
     allocation->data = std::move(mapped);
+    allocation->lazy = std::make_unique<LazyPages>(bytes, budget_);
     allocation->fully_defined = true;
   } else {
     allocation->data = HostMemory(new std::byte[bytes + host_padding_bytes]());
@@ -130,8 +160,15 @@ Result<std::uint64_t> DeviceMemory::allocate_untouched(std::uint64_t bytes, std:
 void DeviceMemory::discard_writes() {
   for (const auto& allocation : allocations_)
     if (const std::size_t mapped = allocation->data.get_deleter().mapped_bytes;
-        allocation->data != nullptr && mapped != 0)
+        allocation->data != nullptr && mapped != 0) {
       madvise(allocation->data.get(), mapped, MADV_DONTNEED);
+      allocation->lazy->forget();
+    }
+}
+
+Result<void> DeviceMemory::charge(WorkKind kind, std::uint64_t amount, std::uint64_t units) const {
+  if (budget_ != nullptr && !budget_->charge(kind, amount, units)) return budget_->exceeded_error();
+  return {};
 }
 
 Result<void> DeviceMemory::map(std::uint64_t address, std::uint64_t bytes, std::string name, MemoryAccessRight right) {
@@ -153,6 +190,8 @@ Result<void> DeviceMemory::free(std::uint64_t address) {
   allocation->freed = true;
   allocation->data.reset();
   allocation->defined.reset();
+  allocation->lazy.reset();
+  allocation->held.release();
   live_bytes_ -= allocation->bytes;
   return {};
 }
@@ -167,6 +206,7 @@ Result<Allocation*> DeviceMemory::range(std::uint64_t address, std::uint64_t byt
 Result<void> DeviceMemory::write(std::uint64_t address, std::string_view bytes) {
   if (bytes.empty()) return {};
   KW_TRY(Allocation * allocation, range(address, bytes.size()));
+  KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes.size(), 2 * byte_units(bytes.size())));
   std::uint64_t offset = address - allocation->base;
   std::memcpy(allocation->data.get() + offset, bytes.data(), bytes.size());
   if (allocation->defined != nullptr) std::memset(allocation->defined.get() + offset, 1, bytes.size());
@@ -178,6 +218,7 @@ Result<void> DeviceMemory::write(std::uint64_t address, std::string_view bytes) 
 Result<void> DeviceMemory::fill(std::uint64_t address, std::uint8_t value, std::uint64_t bytes) {
   if (bytes == 0) return {};
   KW_TRY(Allocation * allocation, range(address, bytes));
+  KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, 2 * byte_units(bytes)));
   std::uint64_t offset = address - allocation->base;
   allocation->pristine = false;
   std::memset(allocation->data.get() + offset, value, bytes);
@@ -188,6 +229,7 @@ Result<void> DeviceMemory::fill(std::uint64_t address, std::uint8_t value, std::
 Result<void> DeviceMemory::poison(std::uint64_t address, std::uint64_t bytes) {
   if (bytes == 0) return {};
   KW_TRY(Allocation * allocation, range(address, bytes));
+  KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, 2 * byte_units(bytes)));
   std::uint64_t offset = address - allocation->base;
   std::memset(allocation->data.get() + offset, 0xff, bytes);
   if (allocation->defined == nullptr) return {};
@@ -202,6 +244,7 @@ Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std:
   if (bytes == 0) return {};
   KW_TRY(Allocation * to, range(target, bytes));
   KW_TRY(Allocation * from, range(source, bytes));
+  KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, 2 * byte_units(bytes)));
   std::memmove(to->data.get() + (target - to->base), from->data.get() + (source - from->base), bytes);
   if (to->defined == nullptr || from->defined == nullptr) return {};
   std::memmove(to->defined.get() + (target - to->base), from->defined.get() + (source - from->base), bytes);
@@ -213,6 +256,7 @@ Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std:
 Result<std::string> DeviceMemory::read(std::uint64_t address, std::uint64_t bytes) const {
   if (bytes == 0) return std::string();
   KW_TRY(const Allocation* allocation, range(address, bytes));
+  KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, new_byte_units(bytes)));
   return std::string(reinterpret_cast<const char*>(allocation->data.get()) + (address - allocation->base), bytes);
 }
 
@@ -221,6 +265,7 @@ Result<UndefinedBytes> DeviceMemory::undefined(std::uint64_t address, std::uint6
   if (bytes == 0) return result;
   KW_TRY(const Allocation* allocation, range(address, bytes));
   if (allocation->fully_defined) return result;
+  KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, bytes));
   const std::byte* defined = allocation->defined.get() + (address - allocation->base);
   for (std::uint64_t i = 0; i < bytes; ++i) {
     if (defined[i] != std::byte{0}) continue;

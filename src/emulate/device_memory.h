@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/work_budget.h"
 
 namespace kw {
 
@@ -26,6 +27,18 @@ struct HostMemoryRelease {
 };
 using HostMemory = std::unique_ptr<std::byte[], HostMemoryRelease>;
 
+// Which pages of a mapping that costs nothing until it is touched were touched.
+struct LazyPages {
+  static constexpr std::uint64_t page_bytes = 4096;
+  std::vector<bool> read, written;
+  HeldMemory held;  // of pages that were written: those are the process's own
+
+  LazyPages(std::uint64_t bytes, WorkBudget* budget);
+  // How many pages are touched in this way for the first time.
+  std::uint64_t touch(std::uint64_t offset, std::uint64_t bytes, bool write);
+  void forget();
+};
+
 enum class MemoryAccessRight : std::uint8_t { read_only, read_write };
 
 struct Allocation {
@@ -39,6 +52,8 @@ struct Allocation {
   HostMemory data;                         // with some bytes of padding behind
   std::unique_ptr<std::byte[]> defined;    // 0: never written; 1: written; none where that is not recorded
   std::uint32_t undefined_store_line = 0;  // the first store of an undefined value, if there was one
+  HeldMemory held;
+  std::unique_ptr<LazyPages> lazy;  // of a mapping
   int index = 0;
 
   bool holds(std::uint64_t address, std::uint64_t size) const {
@@ -59,7 +74,8 @@ class DeviceMemory {
   static constexpr std::uint64_t alignment_bytes = 256;
   static constexpr std::uint64_t red_zone_bytes = 64 << 10;
 
-  explicit DeviceMemory(MemoryLimits limits = {}) : limits_(limits) {}
+  // Time and memory that the host needs for it are charged to the budget, which must outlive it; null: they are free.
+  explicit DeviceMemory(MemoryLimits limits = {}, WorkBudget* budget = nullptr) : limits_(limits), budget_(budget) {}
 
   // The content is 0xff (a NaN in every floating-point type) and undefined until written.
   Result<std::uint64_t> allocate(std::uint64_t bytes, std::string name, MemoryAccessRight right);
@@ -96,9 +112,11 @@ class DeviceMemory {
  private:
   Result<void> insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right,
                       HostMemory mapped = {});
+  Result<void> charge(WorkKind kind, std::uint64_t amount, std::uint64_t units) const;
   Result<Allocation*> range(std::uint64_t address, std::uint64_t bytes) const;
 
   MemoryLimits limits_;
+  WorkBudget* budget_ = nullptr;
   std::vector<std::unique_ptr<Allocation>> allocations_;  // in order of `index`
   std::vector<Allocation*> by_address_;
   std::uint64_t next_address_ = first_address;

@@ -13,11 +13,18 @@
 #include "emulate/ptx_parser.h"
 
 namespace kw {
+namespace {
+
+// Of parsed PTX, for each byte of its text.
+constexpr std::uint64_t ptx_byte_units = 20, ptx_byte_memory = 16;
+
+}  // namespace
 
 struct LoadedModule::State {
   PtxModule module;
   ModuleLayout layout;
   std::uint64_t id = 0;
+  WorkBudget* budget = nullptr;
   std::mutex mutex;  // guards `programs`; a program never changes once it is there
   std::map<std::string, Result<std::unique_ptr<Program>>, std::less<>> programs;
 };
@@ -60,9 +67,14 @@ Result<LoadedModule> LoadedModule::from(PtxModule module) {
   return LoadedModule(std::move(state));
 }
 
-Result<LoadedModule> LoadedModule::load(std::string_view ptx, std::string_view user_file) {
+Result<LoadedModule> LoadedModule::load(std::string_view ptx, std::string_view user_file, WorkBudget* budget) {
+  if (budget != nullptr && (!budget->charge(WorkKind::code_bytes, ptx.size(), ptx.size() * ptx_byte_units) ||
+                            !budget->hold(ptx.size() * ptx_byte_memory)))
+    return budget->exceeded_error();
   KW_TRY(PtxModule module, parse_ptx(ptx, user_file));
-  return from(std::move(module));
+  KW_TRY(LoadedModule loaded, from(std::move(module)));
+  loaded.state_->budget = budget;
+  return loaded;
 }
 
 std::vector<std::string> LoadedModule::kernels() const {
@@ -76,7 +88,7 @@ Result<const Program*> LoadedModule::program(std::string_view kernel) const {
   std::lock_guard lock(state_->mutex);
   auto known = state_->programs.find(kernel);
   if (known == state_->programs.end()) {
-    auto decoded = decode_kernel(state_->module, state_->layout, kernel);
+    auto decoded = decode_kernel(state_->module, state_->layout, kernel, state_->budget);
     Result<std::unique_ptr<Program>> entry =
         decoded.ok() ? Result<std::unique_ptr<Program>>(std::make_unique<Program>(std::move(decoded).value()))
                      : decoded.error();

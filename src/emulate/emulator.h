@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/work_budget.h"
 #include "emulate/device_memory.h"
 #include "emulate/finding.h"
 #include "emulate/program.h"
@@ -41,6 +42,7 @@ struct RunOptions {
   int threads = 1;                         // host threads, used when the blocks are independent
   std::vector<std::uint64_t> only_blocks;  // linear numbers, for sampling; empty: all
   AccessObserver* observer = nullptr;      // with one thread only
+  WorkBudget* budget = nullptr;            // what the run costs is charged to it; when it is used up, the run times out
   // An asynchronous copy may land at any moment between its issue and the wait: at the issue, or (false) at the wait.
   bool copies_land_early = false;
   // To count, not to judge: nothing is found (wrong accesses are left out, undefined values are values), races are not
@@ -54,7 +56,7 @@ enum class RunStatus : std::uint8_t {
   race,
   synchronization,  // barrier divergence, deadlock, warp sync
   uninitialised,
-  timeout,       // the instruction budget
+  timeout,       // the instruction budget, or the judgement's
   unsupported,   // an instruction that is not emulated: says nothing about the kernel
   rejected,      // device printf, malloc
   launch_error,  // what cudaLaunchKernel would refuse
@@ -85,7 +87,9 @@ struct RunResult {
 
 class LoadedModule {
  public:
-  static Result<LoadedModule> load(std::string_view ptx, std::string_view user_file = "kernel.cu");
+  // What reading and decoding costs is charged to the budget, if there is one; it must outlive the module.
+  static Result<LoadedModule> load(std::string_view ptx, std::string_view user_file = "kernel.cu",
+                                   WorkBudget* budget = nullptr);
   static Result<LoadedModule> from(PtxModule module);
   LoadedModule(LoadedModule&&) noexcept;
   LoadedModule& operator=(LoadedModule&&) noexcept;

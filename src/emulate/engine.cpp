@@ -8,12 +8,15 @@
 
 #include "emulate/access_observer.h"
 #include "emulate/warp.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 namespace {
 
 constexpr std::int64_t fairness_slice =
     4096;  // instructions, after which lanes that wait behind a spinning loop get their turn
+constexpr std::int64_t paying_slice = 8192;        // instructions, after which work is charged at the latest
+constexpr std::uint64_t paying_units = 1'000'000;  // work that is worth charging
 
 bool runs_before(const Split& a, const Split& b) {
   if (a.frame->depth != b.frame->depth) return a.frame->depth > b.frame->depth;
@@ -201,9 +204,10 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
   const LaneMask mask = warp.splits[index].mask;
   const std::uint32_t meeting = next_meeting(warp, index);
   bool alone = warp.splits.size() == 1;
-  std::int64_t limit = std::min(slice, worker.remaining);
+  std::int64_t limit = std::min({slice, worker.remaining, paying_slice});
   if (!alone) limit = std::min(limit, fairness_slice);
   std::int64_t left = limit;
+  std::uint64_t work = work_cost::split + work_cost::other_split * warp.splits.size();
   InstructionCount* counts = worker.counts.data();
   const std::uint64_t clock_at_start = worker.clock;
 
@@ -213,11 +217,14 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
     worker.remaining -= used;
     worker.clock = clock_at_start + static_cast<std::uint64_t>(used);
     if (!alone) warp.unfair += used;
+    worker.unpaid.units += work;
+    worker.unpaid.instructions += static_cast<std::uint64_t>(used);
   };
   while (left > 0) {
     const Instruction& in = code[pc];
     LaneMask active = mask;
     --left;
+    work += in.work;
     if (in.guard != no_predicate) {
       if ((warp.predicates_undefined[in.guard] & mask) != 0) report_guard(warp, in, mask);
       LaneMask guard = warp.predicates[in.guard];
@@ -336,19 +343,29 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
   warp.splits[index].lowest_jump = lowest_jump;
 }
 
+void report_running(Warp& warp, const Split& split, const std::string& when) {
+  enter_split(warp, split);
+  const Instruction& in = split.frame->function->code[split.pc];
+  int lane = __builtin_ctz(split.mask);
+  report(warp, FindingKind::endless_loop, in, lane, 0,
+         fmt::format("{} was still running {}", thread_text(warp, lane), when));
+}
+
 // Only where somebody wants to go on: the last instruction of the budget may have been the last of the kernel.
 void stop_for_budget(Warp& warp) {
   for (const Split& split : warp.splits) {
     if (split.state != SplitState::ready || split.mask == 0) continue;
     warp.worker->stop = StopReason::budget;
-    enter_split(warp, split);
-    const Instruction& in = split.frame->function->code[split.pc];
-    int lane = __builtin_ctz(split.mask);
-    report(warp, FindingKind::endless_loop, in, lane, 0,
-           fmt::format("{} was still running after {} warp instructions of the launch", thread_text(warp, lane),
-                       warp.worker->launch->limits.warp_instructions));
+    report_running(
+        warp, split,
+        fmt::format("after {} warp instructions of the launch", warp.worker->launch->limits.warp_instructions));
     return;
   }
+}
+
+void report_unfinished(Warp& warp) {
+  for (const Split& split : warp.splits)
+    if (split.mask != 0) return report_running(warp, split, "when the judgement's budget was spent");
 }
 
 }  // namespace
@@ -376,6 +393,10 @@ bool run_warp(Warp& warp, std::int64_t slice) {
       run_split<false>(warp, static_cast<std::size_t>(index), slice);
     else
       run_split<true>(warp, static_cast<std::size_t>(index), slice);
+    if (warp.worker->unpaid.units >= paying_units && !pay(*warp.worker)) {
+      report_unfinished(warp);
+      return true;
+    }
     if (warp.worker->remaining <= 0) {
       stop_for_budget(warp);
       return true;

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "emulate/async_copy.h"
 #include "emulate/warp.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 namespace {
@@ -21,10 +22,23 @@ bool all_done(const Block& block) {
 
 }  // namespace
 
+std::uint64_t bytes_of_block(const LaunchState& launch) {
+  const FunctionCode& kernel = launch.program->functions[0];
+  // A byte of shared memory has a shadow, and its part of two race entries a word; narrow accesses take one a byte.
+  return launch.warps * (bytes_of_frame(kernel) + sizeof(Warp)) + std::uint64_t{launch.shared_bytes} * 10;
+}
+
 std::unique_ptr<Block> make_block(Worker& worker) {
   const LaunchState& launch = *worker.launch;
   const FunctionCode& kernel = launch.program->functions[0];
+  // Registers and local memory of its warps, shared memory with its shadows.
+  HeldMemory held(launch.options.budget);
+  if (!held.add(bytes_of_block(launch))) {
+    worker.stop = StopReason::judgement_budget;
+    return nullptr;
+  }
   auto block = std::make_unique<Block>();
+  block->held = std::move(held);
   block->worker = &worker;
   block->warps.resize(launch.warps);
   block->order.resize(launch.warps);
@@ -41,6 +55,7 @@ std::unique_ptr<Block> make_block(Worker& worker) {
     warp.existing = lanes == warp_lanes ? all_lanes : (1u << lanes) - 1;
     warp.moment.warp = static_cast<RaceEntry>(i << 6);
     warp.entry = make_frame(kernel, warp);
+    warp.held_local = HeldMemory(launch.options.budget);
   }
   return block;
 }
@@ -90,7 +105,7 @@ void begin_block(Block& block, std::uint64_t number) {
       warp.spare_frames.push_back(std::move(warp.frames.back()));
       warp.frames.pop_back();
     }
-    reserve_local(warp, warp.entry->function->local_bytes);
+    if (!reserve_local(warp, warp.entry->function->local_bytes)) return;
     warp.entry->inside = warp.existing;
     begin_frame(warp, *warp.entry, all_lanes);
     Split start;
@@ -116,6 +131,9 @@ bool run_block(Block& block, std::int64_t slice) {
       if (worker.stop != StopReason::none) return true;
     }
     if (all_done(block)) break;
+    std::uint64_t looked_at = 0;
+    for (const Warp& warp : block.warps) looked_at += 1 + warp.splits.size();
+    worker.unpaid.units += looked_at * work_cost::barrier_look;
     bool released = release_barriers(block);
     if (!ran && !released) {
       report_deadlock(block);

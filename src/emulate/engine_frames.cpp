@@ -8,6 +8,7 @@
 #include "emulate/local_memory.h"
 #include "emulate/shared_layout.h"
 #include "emulate/warp.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 namespace {
@@ -143,7 +144,8 @@ void copy_parameter(Warp& warp, const Frame& from_frame, const CallTarget::Place
   }
 }
 
-Frame& take_frame(Warp& warp, const FunctionCode& function) {
+// Null when there is no memory for another one.
+Frame* take_frame(Warp& warp, const FunctionCode& function) {
   auto spare = std::find_if(warp.spare_frames.begin(), warp.spare_frames.end(),
                             [&](const auto& frame) { return frame->function == &function; });
   if (spare != warp.spare_frames.end()) {
@@ -151,9 +153,13 @@ Frame& take_frame(Warp& warp, const FunctionCode& function) {
     *spare = std::move(warp.spare_frames.back());
     warp.spare_frames.pop_back();
   } else {
+    // Calls nest, and the lanes of a warp may be in different ones: each takes registers of its own.
+    HeldMemory held(warp.worker->launch->options.budget);
+    if (!held.add(bytes_of_frame(function))) return nullptr;
     warp.frames.push_back(make_frame(function, warp));
+    warp.frames.back()->held = std::move(held);
   }
-  return *warp.frames.back();
+  return warp.frames.back().get();
 }
 
 void release_frame(Warp& warp, Frame* frame) {
@@ -169,7 +175,9 @@ void enter_function(Warp& warp, std::size_t split, const Instruction& in, const 
                     const FunctionCode& callee, LaneMask lanes) {
   Frame& caller = *warp.splits[split].frame;
   std::uint32_t local_base = (caller.local_base + caller.function->local_bytes + 255) / 256 * 256;
-  if (caller.depth + 1 > depth_limit || !reserve_local(warp, local_base + callee.local_bytes)) {
+  const bool reserved = caller.depth < depth_limit && reserve_local(warp, local_base + callee.local_bytes);
+  if (warp.worker->stop == StopReason::judgement_budget) return;
+  if (!reserved) {
     int lane = __builtin_ctz(lanes);
     report(warp, FindingKind::stack_overflow, in, lane, 0,
            fmt::format("{}: calls of {} are nested {} deep and need {} bytes of stack", thread_text(warp, lane),
@@ -177,7 +185,17 @@ void enter_function(Warp& warp, std::size_t split, const Instruction& in, const 
     warp.worker->stop = StopReason::trap;
     return;
   }
-  Frame& frame = take_frame(warp, callee);
+  Frame* const taken = take_frame(warp, callee);
+  if (taken == nullptr) {
+    warp.worker->stop = StopReason::judgement_budget;
+    return;
+  }
+  Frame& frame = *taken;
+  std::uint64_t passed = 0;
+  for (const CallTarget::Place& argument : call.arguments) passed += argument.bytes;
+  warp.worker->unpaid.units +=
+      (warp.frames.size() + warp.spare_frames.size()) * 2 + callee.initially_undefined.size() +
+      (std::uint64_t{callee.local_bytes} + passed) * static_cast<unsigned>(__builtin_popcount(lanes));
   frame.caller = &caller;
   frame.return_pc = warp.splits[split].pc + 1;
   frame.call = &call;
@@ -200,10 +218,19 @@ bool reserve_local(Warp& warp, std::uint32_t bytes) {
   if (bytes > local_limit_bytes) return false;
   std::size_t wanted = (std::size_t{bytes} + 63) / 64 * 64 * warp_lanes;
   if (warp.local_data.size() < wanted) {
+    if (!warp.held_local.add(2 * (wanted - warp.local_data.size()))) {
+      warp.worker->stop = StopReason::judgement_budget;
+      return false;
+    }
     warp.local_data.resize(wanted);
     warp.local_defined.resize(wanted);
   }
   return true;
+}
+
+std::uint64_t bytes_of_frame(const FunctionCode& function) {
+  return function.file_bytes + function.initially_undefined.size() * sizeof(LaneMask) +
+         function.predicates * 2 * sizeof(LaneMask) + sizeof(Frame);
 }
 
 std::unique_ptr<Frame> make_frame(const FunctionCode& function, const Warp& warp) {

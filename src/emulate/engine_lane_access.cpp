@@ -6,6 +6,7 @@
 #include "emulate/async_copy.h"
 #include "emulate/local_memory.h"
 #include "emulate/memory_view.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 namespace {
@@ -25,6 +26,7 @@ bool any_equal(const std::byte* shadow, std::uint32_t bytes, int value) {
 
 bool resolve_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t address, int lane,
                   std::uint32_t bytes, AccessKind kind, MemoryView& view, std::uint32_t& offset) {
+  warp.worker->unpaid.units += work_cost::lane_by_lane;
   if (space == PtxSpace::generic) space = space_of_address(address);
   if (space == PtxSpace::shared) {
     view = view_of_shared(warp);
@@ -56,6 +58,8 @@ bool resolve_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64
     report_read_only(warp, in, lane, address, view);
     return false;
   }
+  if (view.allocation != nullptr && view.allocation->lazy != nullptr)
+    return touch(warp, *view.allocation, offset, bytes, kind != AccessKind::read);
   return true;
 }
 
@@ -66,6 +70,7 @@ bool read_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t 
   auto* to = static_cast<std::byte*>(value);
   std::memset(to, 0, bytes);
   if (space == PtxSpace::local) {
+    warp.worker->unpaid.units += work_cost::lane_by_lane;
     if (!local_in_range(warp, address, bytes)) {
       report_fault(warp, in, lane, space, address, bytes, AccessKind::read);
       return false;
@@ -104,6 +109,7 @@ bool write_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t
   auto* from = static_cast<const std::byte*>(value);
   int mark = undefined ? 0 : 1;
   if (space == PtxSpace::local) {
+    warp.worker->unpaid.units += work_cost::lane_by_lane;
     if (!local_in_range(warp, address, bytes)) {
       report_fault(warp, in, lane, space, address, bytes, AccessKind::write);
       return false;

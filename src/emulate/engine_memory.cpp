@@ -13,6 +13,7 @@
 #include "emulate/memory_races.h"
 #include "emulate/memory_view.h"
 #include "emulate/operations.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 namespace {
@@ -262,6 +263,17 @@ bool local_row(Warp& warp, const MemoryAccess& access, const std::uint64_t* addr
   return true;
 }
 
+bool touch_lanes(Warp& warp, Allocation& allocation, const AccessShape& shape, LaneMask active, std::uint32_t bytes,
+                 bool store) {
+  if (shape.uniform || (shape.run && is_run(active))) {
+    const std::uint64_t lanes = shape.uniform ? 1 : static_cast<unsigned>(__builtin_popcount(active));
+    return touch(warp, allocation, shape.offset[__builtin_ctz(active)], lanes * bytes, store);
+  }
+  bool ok = true;
+  for_lanes(active, [&](int lane) { ok = ok && touch(warp, allocation, shape.offset[lane], bytes, store); });
+  return ok;
+}
+
 template <bool store>
 void access_space(Warp& warp, const Instruction& in, const MemoryAccess& access, PtxSpace space,
                   const LaneAddresses& where, LaneMask active) {
@@ -306,6 +318,11 @@ void access_space(Warp& warp, const Instruction& in, const MemoryAccess& access,
     lane_by_lane();
     return;
   }
+  if (!shape.run && !shape.uniform)
+    warp.worker->unpaid.units += work_cost::scattered_lane * static_cast<unsigned>(__builtin_popcount(active));
+  if (view.allocation != nullptr && view.allocation->lazy != nullptr &&
+      !touch_lanes(warp, *view.allocation, shape, active, range.bytes, store))
+    return;
   if constexpr (store)
     store_to(warp, in, access, view, shape, active);
   else

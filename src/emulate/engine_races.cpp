@@ -34,6 +34,7 @@ void tick(Worker& worker) {
   RaceEntry start = block != nullptr ? block->start_time : 0;
   RaceEntry barrier = block != nullptr ? block->barrier_time : 0;
   for (RaceGranules& granules : worker.races) {
+    worker.unpaid.units += granules.writers.size();
     renumber(worker, granules.writers, start, barrier);
     renumber(worker, granules.readers, start, barrier);
   }

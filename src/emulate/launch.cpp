@@ -14,6 +14,7 @@
 #include "emulate/memory_snapshot.h"
 #include "emulate/racy_values.h"
 #include "emulate/warp.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 namespace {
@@ -27,6 +28,7 @@ constexpr std::size_t resident_limit = 256;  // blocks under way at once
 constexpr std::uint64_t resident_limit_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t grid_limit = std::uint64_t{1} << 31;
 constexpr std::uint32_t block_limit = 1024;
+constexpr std::uint64_t paying_units = 1'000'000;  // work that is worth charging
 
 // What cudaLaunchKernel or the driver would refuse.
 std::string launch_problem(const Program& program, const LaunchArguments& arguments, const RunLimits& limits) {
@@ -88,6 +90,7 @@ std::unique_ptr<Worker> make_worker(LaunchState& launch) {
   worker->find_shape = shape_function(unit);
   worker->race_read = race_read_function(unit);
   worker->race_write = race_write_function(unit);
+  worker->held = HeldMemory(launch.options.budget);
   worker->caches.assign(launch.program->inline_caches + 1, {});
   worker->counts.assign(launch.program->origins.size(), {});
   worker->races.resize(launch.memory->allocations().size());
@@ -97,13 +100,6 @@ std::unique_ptr<Worker> make_worker(LaunchState& launch) {
   worker->race_time = 2;
   worker->launch_time = 2 << race_time_shift;
   return worker;
-}
-
-// Of a block under way: registers and local memory of its warps, shared memory with its shadows.
-std::uint64_t bytes_of_block(const LaunchState& launch) {
-  const FunctionCode& kernel = launch.program->functions[0];
-  return launch.warps * (std::uint64_t{kernel.file_bytes} + std::uint64_t{kernel.local_bytes} * warp_lanes * 2) +
-         std::uint64_t{launch.shared_bytes} * 8;
 }
 
 // One block after the other. Where a block seems to wait for another one, it is put aside and the next begins.
@@ -127,7 +123,11 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
   if (queue.size() == 1) slice = unlimited_slice;
   const std::uint64_t resident = std::min<std::uint64_t>(
       resident_limit,
-      std::max<std::uint64_t>(resident_limit_bytes / std::max<std::uint64_t>(bytes_of_block(launch), 1), 2));
+      std::max<std::uint64_t>(
+          resident_limit_bytes / (bytes_of_block(launch) + std::uint64_t{launch.program->functions[0].local_bytes} *
+                                                               warp_lanes * 2 * launch.warps),
+          2));
+  const std::uint64_t units = block_units(launch);
   std::vector<std::unique_ptr<Block>> waiting;
   std::unique_ptr<Block> fresh;
   std::size_t turn = 0;
@@ -140,10 +140,15 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
     const bool begin = number.has_value();
     if (begin) {
       if (fresh == nullptr) fresh = make_block(worker);
+      if (fresh == nullptr) return;
+      worker.unpaid.block_units += units;
+      ++worker.unpaid.blocks;
+      if (worker.unpaid.block_units + worker.unpaid.units > paying_units && !pay(worker)) return;
       block = fresh.get();
       worker.resident.push_back(block);
       worker.current = block;
       begin_block(*block, *number);
+      if (worker.stop != StopReason::none) return;
       turn = 0;
     } else {
       if (turn >= waiting.size()) turn = 0;
@@ -227,6 +232,20 @@ bool workers_race(std::vector<std::unique_ptr<Worker>>& workers) {
 // Blocks spread over host threads. Empty when anything was found or might have been missed: then the memory is as
 // before and the blocks run one after the other, so that the result never depends on the number of threads.
 std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const BlockOrder& order) {
+  // The attempt has an account of its own: what is repeated in order must not be paid for twice, or else a verdict
+  // would depend on the number of threads.
+  WorkBudget* const budget = launch.options.budget;
+  std::optional<WorkBudget> attempt;
+  if (budget != nullptr) {
+    attempt.emplace(WorkLimits{budget->left(), budget->memory_left(), budget->wall_left()});
+    if (!attempt->hold(MemorySnapshot::bytes_of(*launch.memory))) return {};
+    launch.options.budget = &*attempt;
+  }
+  const auto give_up = [&] {
+    launch.options.budget = budget;
+    launch.interleaved = false;
+    return std::vector<std::unique_ptr<Worker>>();
+  };
   const MemorySnapshot snapshot(*launch.memory);
   auto count = static_cast<std::size_t>(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(launch.options.threads), order.size()));
@@ -242,13 +261,20 @@ std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const 
   std::int64_t used = 0;
   bool clean = true;
   for (const auto& worker : workers) {
-    clean &= worker->stop == StopReason::none && worker->log.empty() && worker->suspects.empty();
+    clean &= pay(*worker) && worker->stop == StopReason::none && worker->log.empty() && worker->suspects.empty();
     used += launch.limits.warp_instructions - worker->remaining;
   }
-  if (clean && used <= launch.limits.warp_instructions && !workers_race(workers)) return workers;
-  snapshot.restore();
-  launch.interleaved = false;
-  return {};
+  if (!clean || used > launch.limits.warp_instructions || workers_race(workers)) {
+    snapshot.restore();
+    for (const auto& worker : workers) worker->held.release();
+    workers.clear();
+    return give_up();
+  }
+  for (const auto& worker : workers) worker->held.release();
+  launch.options.budget = budget;
+  for (const WorkKind kind : {WorkKind::blocks, WorkKind::instructions})
+    if (attempt && !budget->charge(kind, attempt->amount_of(kind), attempt->spent_on(kind))) break;
+  return workers;
 }
 
 RunStatus status_of(const Worker& worker) {
@@ -265,7 +291,7 @@ RunStatus status_of(const Worker& worker) {
     return RunStatus::synchronization;
   if (any({K::shared_race, K::global_race})) return RunStatus::race;
   if (any({K::uninitialised_address, K::uninitialised_branch})) return RunStatus::uninitialised;
-  if (worker.stop == StopReason::budget) return RunStatus::timeout;
+  if (worker.stop == StopReason::budget || worker.stop == StopReason::judgement_budget) return RunStatus::timeout;
   if (worker.stop != StopReason::none || any({K::cut_short})) return RunStatus::fault;  // it did not get to its end
   if (worker.deadlocked) return RunStatus::synchronization;  // a profiling run finds nothing, and yet knows
   return RunStatus::ok;
@@ -287,6 +313,7 @@ bool racing_reads_matter(LaunchState& launch, const Worker& first, const BlockOr
   second->racy->later = &first.later_writes;
   BlockQueue queue(order);
   run_blocks(*second, queue);
+  pay(*second);
   launch.options.observer = observer;
   after.restore();
   return racy_values_were_used(*second->racy);
@@ -300,10 +327,19 @@ std::unique_ptr<Worker> run_in_order(LaunchState& launch, const BlockOrder& orde
   const bool mapped = std::any_of(allocations.begin(), allocations.end(), [](const auto& allocation) {
     return !allocation->freed && allocation->right == MemoryAccessRight::read_write && allocation->defined == nullptr;
   });
-  if (!launch.options.profiling && !mapped) before.emplace(*launch.memory);
+  const std::uint64_t bytes = MemorySnapshot::bytes_of(*launch.memory);
+  WorkBudget* const budget = launch.options.budget;
+  HeldMemory held(budget);
+  // Two of them are needed, one before and one after. Where there is no memory for them such reads count as used, too.
+  const bool fits = budget == nullptr || (budget->memory_left() / 2 > bytes && held.add(2 * bytes));
   std::unique_ptr<Worker> worker = make_worker(launch);
+  if (!launch.options.profiling && !mapped && fits) {
+    before.emplace(*launch.memory);
+    worker->unpaid.units += byte_units(bytes);
+  }
   BlockQueue queue(order);
   run_blocks(*worker, queue);
+  pay(*worker);
   if (worker->suspects.empty()) return worker;
   const RunStatus status = status_of(*worker);
   const bool open = status == RunStatus::ok || status == RunStatus::uninitialised || status == RunStatus::timeout;
@@ -342,6 +378,24 @@ void add_statistics(const Worker& worker, RunStatistics& statistics) {
   }
 }
 
+// A launch that cannot end within its budgets is not begun: the blocks alone may be two thousand million.
+bool can_end(const LaunchState& launch, std::uint64_t blocks, RunResult& result) {
+  const std::uint64_t warps = blocks * launch.warps;
+  if (warps > static_cast<std::uint64_t>(std::max<std::int64_t>(launch.limits.warp_instructions, 0))) {
+    EmulatorFinding finding;
+    finding.kind = FindingKind::endless_loop;
+    finding.kernel = launch.program->kernel;
+    finding.message = fmt::format("a launch of {} blocks of {} warps cannot end within {} warp instructions", blocks,
+                                  launch.warps, launch.limits.warp_instructions);
+    finding.advice = advice_for(finding.kind);
+    result.findings.push_back(std::move(finding));
+    return false;
+  }
+  WorkBudget* const budget = launch.options.budget;
+  return budget == nullptr || budget->affords(WorkKind::blocks, blocks,
+                                              blocks * block_units(launch) + warps * work_cost::simple_instruction);
+}
+
 }  // namespace
 
 Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const LaunchArguments& arguments,
@@ -374,12 +428,17 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
           memory.map(grid_workspace_address, grid_workspace_bytes, "grid workspace", MemoryAccessRight::read_write));
     KW_TRY_VOID(memory.fill(grid_workspace_address, 0, grid_workspace_bytes));
   }
-  // An endless grid ends by the instruction budget: each block needs at least one instruction.
-  std::uint64_t blocks = std::uint64_t{arguments.grid[0]} * arguments.grid[1] * arguments.grid[2];
-  if (options.only_blocks.empty())
-    blocks = std::min(blocks, static_cast<std::uint64_t>(std::max<std::int64_t>(limits.warp_instructions, 1)));
-  const BlockOrder order(blocks, options.block_order_seed, options.only_blocks);
+  const std::uint64_t blocks = std::uint64_t{arguments.grid[0]} * arguments.grid[1] * arguments.grid[2];
   bool independent = !program.global_atomics && !program.spins && !program.reads_clock && options.observer == nullptr;
+  const BlockOrder order(blocks, options.block_order_seed, options.only_blocks);
+  // Charged for one thread too, although only several need the snapshot: the same work for any number of them.
+  const std::uint64_t snapshot = independent ? byte_units(Snapshot::bytes_of(memory)) : 0;
+  const bool paid =
+      options.budget == nullptr || options.budget->charge(WorkKind::launches, 1, launch_units(launch) + snapshot);
+  if (!paid || (options.only_blocks.empty() && !can_end(launch, blocks, result))) {
+    result.status = RunStatus::timeout;
+    return result;
+  }
   std::vector<std::unique_ptr<Worker>> workers;
   if (options.threads > 1 && independent && order.size() > 1) workers = run_in_parallel(launch, order);
   if (workers.empty()) {

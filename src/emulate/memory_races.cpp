@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "emulate/lane_bits.h"
+#include "emulate/memory_view.h"
 
 namespace kw {
 namespace {
@@ -13,16 +14,16 @@ RaceMoment moment_for(const Warp& warp, const MemoryView& view) {
   return moment;
 }
 
-void prepare_granules(const MemoryView& view, const MemoryAccess& access) {
+bool prepare_granules(Warp& warp, const MemoryView& view, const MemoryAccess& access) {
   int wanted = access.element_bytes * access.elements >= 4 ? 2 : access.element_bytes * access.elements == 2 ? 1 : 0;
-  if (wanted < view.races->shift) view.races->refine(wanted);
+  return wanted >= view.races->shift || refine_races(warp, view, wanted);
 }
 
 }  // namespace
 
 void race_load(Warp& warp, const Instruction& in, const MemoryAccess& access, const MemoryView& view,
                const AccessShape& shape, LaneMask active) {
-  prepare_granules(view, access);
+  if (!prepare_granules(warp, view, access)) return;
   warp.touched_memory = true;
   RaceMoment moment = moment_for(warp, view);
   RaceGranules& races = *view.races;
@@ -154,7 +155,7 @@ bool store_uniform(Warp& warp, const Instruction& in, const MemoryAccess& access
 
 void race_store(Warp& warp, const Instruction& in, const MemoryAccess& access, const MemoryView& view,
                 const AccessShape& shape, LaneMask active) {
-  prepare_granules(view, access);
+  if (!prepare_granules(warp, view, access)) return;
   warp.touched_memory = true;
   RaceMoment moment = moment_for(warp, view);
   RaceGranules& races = *view.races;

@@ -5,6 +5,14 @@
 
 namespace kw {
 
+std::uint64_t MemorySnapshot::bytes_of(const DeviceMemory& memory) {
+  std::uint64_t bytes = 0;
+  for (const auto& allocation : memory.allocations())
+    if (!allocation->freed && !allocation->pristine && allocation->right != MemoryAccessRight::read_only)
+      bytes += 2 * std::uint64_t{allocation->bytes};
+  return bytes;
+}
+
 MemorySnapshot::MemorySnapshot(DeviceMemory& memory) {
   for (const auto& allocation : memory.allocations()) {
     if (allocation->freed || allocation->right == MemoryAccessRight::read_only) continue;

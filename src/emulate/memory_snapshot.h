@@ -11,6 +11,8 @@ namespace kw {
 
 class MemorySnapshot {
  public:
+  // What one would take now.
+  static std::uint64_t bytes_of(const DeviceMemory& memory);
   explicit MemorySnapshot(DeviceMemory& memory);
   void restore() const;
 

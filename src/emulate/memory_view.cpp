@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "emulate/work_cost.h"
+
 namespace kw {
 namespace {
 
@@ -36,6 +38,18 @@ bool said_before(Warp& warp, FindingKind kind, const Instruction& in, int lane) 
 bool suspected_before(Warp& warp, FindingKind kind, const Instruction& in, int lane) {
   if (warp.worker->suspects.would_admit(kind, origin_of(warp, in).where)) return false;
   suspect(warp, kind, in, lane, 0, "");
+  return true;
+}
+
+// As if all of an allocation were touched: a store to each of its pages is cheap for the kernel.
+bool make_races(Worker& worker, RaceGranules& races, const Allocation& allocation) {
+  const std::uint64_t bytes = 2 * std::uint64_t{allocation.bytes};  // two entries a word
+  if (!worker.held.add(bytes)) {
+    worker.stop = StopReason::judgement_budget;
+    return false;
+  }
+  worker.unpaid.units += byte_units(bytes);
+  races.reset(allocation.bytes);
   return true;
 }
 
@@ -76,9 +90,31 @@ MemoryView view_of(Warp& warp, Allocation& allocation) {
     auto index = static_cast<std::size_t>(allocation.index);
     if (index >= worker.races.size()) worker.races.resize(worker.launch->memory->allocations().size());
     view.races = &worker.races[index];
-    if (view.races->empty()) view.races->reset(allocation.bytes);
+    if (view.races->empty() && !make_races(worker, *view.races, allocation)) view.races = nullptr;
   }
   return view;
+}
+
+bool refine_races(Warp& warp, const MemoryView& view, int wanted_shift) {
+  Worker& worker = *warp.worker;
+  const std::uint64_t finer = view.races->held_bytes() << (view.races->shift - wanted_shift);
+  worker.unpaid.units += byte_units(finer);
+  // A block has paid for the finest granules of its shared memory; the coarser ones are given back at the launch's end.
+  if (!view.shared && !worker.held.add(finer)) {
+    worker.stop = StopReason::judgement_budget;
+    return false;
+  }
+  view.races->refine(wanted_shift);
+  return true;
+}
+
+bool touch(Warp& warp, Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool written) {
+  const std::uint64_t fresh = allocation.lazy->touch(offset, bytes, written);
+  if (fresh == 0) return true;
+  warp.worker->unpaid.units += fresh * work_cost::new_page;
+  if (!written || allocation.lazy->held.add(fresh * LazyPages::page_bytes)) return true;
+  warp.worker->stop = StopReason::judgement_budget;
+  return false;
 }
 
 MemoryView view_of_shared(Warp& warp) {
@@ -135,6 +171,7 @@ void report_fault(Warp& warp, const Instruction& in, int lane, PtxSpace space, s
   const LaunchState& launch = *warp.worker->launch;
   const bool global = space != PtxSpace::shared && space != PtxSpace::local && space != PtxSpace::param;
   const bool null = global && address < null_page_bytes;
+  warp.worker->unpaid.units += work_cost::report + launch.memory->allocations().size();
   const Allocation* near = global && !null ? launch.memory->nearest(address) : nullptr;
   const bool freed = near != nullptr && near->freed && address >= near->base && address - near->base < near->bytes;
   const FindingKind finding = null    ? FindingKind::null_pointer
@@ -209,7 +246,7 @@ void race_access(Warp& warp, const Instruction& in, const MemoryView& view, int 
                  std::uint32_t bytes, AccessKind kind, bool same_value, bool strong) {
   RaceGranules& races = *view.races;
   int wanted = bytes >= 4 && offset % 4 == 0 ? 2 : bytes >= 2 && offset % 2 == 0 ? 1 : 0;
-  if (wanted < races.shift) races.refine(wanted);
+  if (wanted < races.shift && !refine_races(warp, view, wanted)) return;
   warp.touched_memory = true;
   RaceMoment moment = warp.moment;
   if (view.shared) moment.launch_start = moment.block_start;

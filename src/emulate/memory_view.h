@@ -29,6 +29,9 @@ void report_read_only(Warp& warp, const Instruction& instruction, int lane, std:
 void report_race(Warp& warp, const Instruction& instruction, int lane, const MemoryView& view, std::uint32_t offset,
                  AccessKind kind, RaceEntry earlier, bool earlier_was_read, bool same_value);
 
+// Makes the granules of the races finer; false, and the worker stops, when there is no memory for that.
+bool refine_races(Warp& warp, const MemoryView& view, int wanted_shift);
+
 // Race check and record for one lane's access of `bytes` at `offset`; `same_value`: a store of what is there already;
 // `strong`: volatile, relaxed and the like, which do not race with each other or with atomic operations (PTX ISA 9.0,
 // 8.7.1 "Conflict and data-races": conflicting operations race unless they are ordered or morally strong).
@@ -40,6 +43,10 @@ bool read_lane(Warp& warp, const Instruction& instruction, PtxSpace space, std::
                std::uint32_t bytes, void* value, bool& undefined, bool strong = false);
 bool write_lane(Warp& warp, const Instruction& instruction, PtxSpace space, std::uint64_t address, int lane,
                 std::uint32_t bytes, const void* value, bool undefined, bool strong = false);
+// Pages of memory that costs nothing until it is touched, see DeviceMemory::allocate_tiled. False, and the worker
+// stops, when there is no memory for them.
+bool touch(Warp& warp, Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool written);
+
 // The view and the offset of one lane's address (not local memory), checked; false: reported.
 bool resolve_lane(Warp& warp, const Instruction& instruction, PtxSpace space, std::uint64_t address, int lane,
                   std::uint32_t bytes, AccessKind kind, MemoryView& view, std::uint32_t& offset);

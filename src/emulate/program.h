@@ -70,6 +70,7 @@ struct Instruction {
   bool predicate_in_negated = false;
   std::uint8_t sources = 0;    // how many of source[] are registers, for the propagation of undefined lanes
   std::uint16_t extra = 0;     // meaning depends on the operation (mode, width ...)
+  std::uint16_t work = 1;      // what it costs the host, see work_cost.h
   std::uint32_t target = 0;    // branch
   std::uint32_t detail = 0;    // index into a side table of the function
   std::int64_t immediate = 0;  // address offset

@@ -61,6 +61,7 @@ struct RaceGranules {
   RaceEntries readers;
 
   bool empty() const { return writers.empty(); }
+  std::uint64_t held_bytes() const { return (writers.capacity() + readers.capacity()) * sizeof(RaceEntry); }
   void reset(std::uint64_t bytes);
   void refine(int wanted_shift);
 };

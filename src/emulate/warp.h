@@ -36,6 +36,7 @@ struct Frame {
   std::uint32_t return_pc = 0;      // in the caller
   std::uint32_t lowest_jump = ~0u;  // of the caller's split
   const CallTarget* call = nullptr;
+  HeldMemory held;
   std::uint32_t depth = 0;
   std::uint32_t local_base = 0;  // of its local memory on each thread's stack
   LaneMask inside = 0;           // lanes that have not returned
@@ -121,6 +122,7 @@ struct Warp {
   // Local memory, interleaved by 4-byte words as on the hardware: word w of lane l is at (w * 32 + l) * 4.
   std::vector<std::byte> local_data;
   std::vector<std::byte> local_defined;
+  HeldMemory held_local;
 
   static constexpr std::int64_t no_barrier = -1;
   std::array<std::int64_t, warp_lanes> last_barrier{};  // of each lane: the place in the kernel's code
@@ -155,6 +157,7 @@ struct Block {
   bool acquired = false;                    // this block has looked at what others have released
   std::array<std::uint32_t, 16> arrived{};  // threads that went on after bar.arrive
   bool copies_async = false;  // an asynchronous copy has been issued: shadows may say that one is in flight
+  HeldMemory held;
   bool finished = false;
 };
 
@@ -182,7 +185,15 @@ struct StrayShuffle {
   int source = 0;
 };
 
-enum class StopReason : std::uint8_t { none, budget, unsupported, too_many_faults, trap, settled };
+enum class StopReason : std::uint8_t { none, budget, judgement_budget, unsupported, too_many_faults, trap, settled };
+
+// Done, and not charged to the judgement's budget yet.
+struct UnpaidWork {
+  std::uint64_t units = 0;  // of instructions
+  std::uint64_t instructions = 0;
+  std::uint64_t block_units = 0;
+  std::uint64_t blocks = 0;
+};
 
 struct Worker {
   LaunchState* launch = nullptr;
@@ -192,12 +203,14 @@ struct Worker {
   std::vector<MemoryView> caches;  // of each memory instruction: what it touched last
   std::vector<InstructionCount> counts;
   std::vector<RaceGranules> races;  // by allocation
+  HeldMemory held;                  // of the races
   FindingLog log;
   FindingLog suspects;               // races of which it matters whether the value that was read is used
   LaterWrites later_writes;          // the other end of some of them
   std::unique_ptr<RacyValues> racy;  // the launch is run again, to see that; nothing is reported
   std::int64_t remaining = 0;        // warp instructions
   std::uint64_t clock = 0;           // warp instructions so far, for %clock
+  UnpaidWork unpaid;
   std::int32_t race_time = 1;
   RaceEntry launch_time = 0;
   std::vector<std::pair<RaceEntry, RaceEntry>> unreleased;  // of blocks that have ended: from their last release
@@ -216,6 +229,7 @@ bool run_warp(Warp& warp, std::int64_t slice);
 void enter_split(Warp& warp, const Split& split);  // makes its frame the current one
 
 // --- engine_frames.cpp
+std::uint64_t bytes_of_frame(const FunctionCode& function);
 std::unique_ptr<Frame> make_frame(const FunctionCode& function, const Warp& warp);
 void begin_frame(Warp& warp, Frame& frame, LaneMask lanes);  // everything undefined, local addresses filled
 void set_block_values(Warp& warp, Frame& frame);
@@ -225,7 +239,8 @@ void leave_frames(Warp& warp, Frame* frame, LaneMask lanes);  // exit inside a c
 bool reserve_local(Warp& warp, std::uint32_t bytes);          // per thread; false: too much
 
 // --- engine_block.cpp
-std::unique_ptr<Block> make_block(Worker& worker);
+std::unique_ptr<Block> make_block(Worker& worker);        // null, and the worker stops: there is no memory for it
+std::uint64_t bytes_of_block(const LaunchState& launch);  // without local memory
 void begin_block(Block& block, std::uint64_t number);
 // True when it has finished; false when its slice is used up and it should be continued later.
 bool run_block(Block& block, std::int64_t slice);

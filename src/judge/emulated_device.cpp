@@ -5,8 +5,9 @@
 
 namespace kw {
 
-EmulatedDevice::EmulatedDevice(const LoadedModule& module, const std::vector<CompiledKernel>& kernels)
-    : module_(module), kernels_(kernels) {}
+EmulatedDevice::EmulatedDevice(const LoadedModule& module, const std::vector<CompiledKernel>& kernels,
+                               WorkBudget* budget)
+    : module_(module), kernels_(kernels), budget_(budget), memory_(MemoryLimits{}, budget) {}
 
 // Inputs get their content, outputs are as new.
 Result<void> EmulatedDevice::place_buffers(const LaunchPlan& plan, const std::vector<InputTensor>& inputs) {
@@ -109,6 +110,10 @@ struct EmulatedDevice::StepRunner {
 
   // A range outside of its buffer: cudaMemsetAsync and cudaMemcpyAsync fail.
   void refuse_range(const Error& problem, const Position& where) {
+    if (device.budget_ != nullptr && device.budget_->stopped()) {
+      result.status = RunStatus::timeout;
+      return;
+    }
     EmulatorFinding finding;
     finding.kind = FindingKind::out_of_bounds;
     finding.line = static_cast<std::uint32_t>(std::max(where.line, 0));
@@ -150,7 +155,9 @@ Result<PlanRun> EmulatedDevice::run(const LaunchPlan& plan, const std::vector<In
                                     const RunLimits& limits, const RunOptions& options) {
   PlanRun result;
   KW_TRY_VOID(place_buffers(plan, inputs));
-  StepRunner runner{*this, plan, limits, options, result};
+  RunOptions charged = options;
+  charged.budget = budget_;
+  StepRunner runner{*this, plan, limits, charged, result};
   for (const LaunchStep& step : plan.steps) {
     KW_TRY_VOID(std::visit(runner, step));
     if (result.status != RunStatus::ok) break;

@@ -27,8 +27,8 @@ struct PlanRun {
 
 class EmulatedDevice {
  public:
-  // Both must outlive the device.
-  EmulatedDevice(const LoadedModule& module, const std::vector<CompiledKernel>& kernels);
+  // All must outlive the device. What it does is charged to the budget, if there is one.
+  EmulatedDevice(const LoadedModule& module, const std::vector<CompiledKernel>& kernels, WorkBudget* budget = nullptr);
 
   // `inputs` as the task has them; those that are scalars are in the plan already. An error is a plan that does not
   // fit the emulated device, never the kernel's fault.
@@ -47,6 +47,7 @@ class EmulatedDevice {
 
   const LoadedModule& module_;
   const std::vector<CompiledKernel>& kernels_;
+  WorkBudget* budget_;
   DeviceMemory memory_;
   std::vector<std::uint64_t> addresses_;  // of the plan's buffers; 0: not there
 };

@@ -65,29 +65,35 @@ bool is_variable(const Allocation& allocation) { return allocation.name.rfind("_
 
 // What the module's variables held before the first run.
 struct InitialState {
-  std::vector<std::pair<std::string, std::string>> variables;  // name, content
+  std::vector<std::pair<int, std::string>> variables;  // index of the allocation, content
+  HeldMemory held;
 
-  explicit InitialState(DeviceMemory& memory) {
-    for (const auto& allocation : memory.allocations())
-      if (is_variable(*allocation))
-        variables.emplace_back(allocation->name,
-                               std::string(reinterpret_cast<const char*>(allocation->data.get()), allocation->bytes));
+  // Nothing is kept when there is no memory for it; the judgement ends then anyway.
+  InitialState(const DeviceMemory& memory, WorkBudget* budget) : held(budget) {
+    for (const auto& allocation : memory.allocations()) {
+      if (!is_variable(*allocation) || !held.add(allocation->bytes)) continue;
+      variables.emplace_back(allocation->index,
+                             std::string(reinterpret_cast<const char*>(allocation->data.get()), allocation->bytes));
+    }
+  }
+
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& [index, content] : variables) sum += content.size();
+    return sum;
   }
 
   // Bytes that a run has left changed count as never written: a later run may overwrite them, but whatever depends on
   // them depends on how often the kernel was called. True when there are any.
-  bool forget_changes(DeviceMemory& memory) const {
+  bool forget_changes(const DeviceMemory& memory) const {
     bool changed = false;
-    for (const auto& allocation : memory.allocations()) {
-      if (!is_variable(*allocation)) continue;
-      for (const auto& [name, content] : variables) {
-        if (name != allocation->name) continue;
-        for (std::size_t i = 0; i < content.size(); ++i) {
-          if (static_cast<char>(allocation->data[i]) == content[i]) continue;
-          allocation->defined[i] = std::byte{0};
-          allocation->fully_defined = false;
-          changed = true;
-        }
+    for (const auto& [index, content] : variables) {
+      Allocation& allocation = *memory.allocations()[static_cast<std::size_t>(index)];
+      for (std::size_t i = 0; i < content.size(); ++i) {
+        if (static_cast<char>(allocation.data[i]) == content[i]) continue;
+        allocation.defined[i] = std::byte{0};
+        allocation.fully_defined = false;
+        changed = true;
       }
     }
     return changed;
@@ -103,6 +109,7 @@ class Examiner {
         module_(module),
         cases_(cases),
         naive_work_(options.naive_work),
+        budget_(options.budget),
         required_only_(options.required_only) {
     options_.threads = options.threads;
     // Blocks that wait for each other use up instructions with waiting.
@@ -125,7 +132,7 @@ class Examiner {
     given_plan_ = &plan;
     result_ = std::move(result);
     limits_.warp_instructions = warp_instructions;
-    EmulatedDevice device(module_, build_.compiled.kernels);
+    EmulatedDevice device(module_, build_.compiled.kernels, budget_);
     const bool ran = run_case(one, device, false);
     result = std::move(result_);
     return ran;
@@ -155,13 +162,15 @@ class Examiner {
     for (std::size_t i = 0; i < cases_.cases.size(); ++i) {
       const Case& one = cases_.cases[i];
       if (too_expensive(one)) continue;
+      if (budget_ != nullptr && !budget_->may_go_on()) return;
       set_budget(one);
       const bool repeated = i > 0 && cases_.cases[i - 1].sizes == one.sizes;
       if (!repeated) {
-        device = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels);
+        device = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels, budget_);
         if (const auto placed = module_.place_variables(device->memory()); !placed.ok()) return give_up(placed.error());
-        initial = std::make_unique<InitialState>(device->memory());
+        initial = std::make_unique<InitialState>(device->memory(), budget_);
       }
+      charge_bytes(repeated ? initial->bytes() : 0);
       const bool state = repeated && initial->forget_changes(device->memory());
       if (state) flag("keeps_state");
       const bool ran = run_case(one, *device, state);
@@ -302,6 +311,7 @@ class Examiner {
     Comparison worst;
     std::size_t worst_output = 0;
     for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+      charge_bytes(2 * run.outputs[i].size());
       const Comparison each = compare(one.truth[i], task_.outputs[i].dtype, run.outputs[i], one.bounds[i]);
       const bool worse = i == 0 || (worst.ok && !each.ok) ||
                          (worst.ok == each.ok && each.error * worst.allowed > worst.error * each.allowed);
@@ -328,7 +338,7 @@ class Examiner {
 
   // Which line wrote the wrong element: the run is repeated in fresh memory, looking.
   int line_that_stored(const WrongAnswer& wrong, std::size_t output) {
-    EmulatedDevice fresh(module_, build_.compiled.kernels);
+    EmulatedDevice fresh(module_, build_.compiled.kernels, budget_);
     return find_storing_line(fresh, plan_of(wrong.one), wrong, output, limits_);
   }
 
@@ -355,7 +365,7 @@ class Examiner {
     const Case* one = case_with_order();
     if (one == nullptr) return;
     set_budget(*one);
-    EmulatedDevice first(module_, build_.compiled.kernels), second(module_, build_.compiled.kernels);
+    EmulatedDevice first(module_, build_.compiled.kernels, budget_), second(module_, build_.compiled.kernels, budget_);
     RunOptions shuffled = options_;
     shuffled.warp_order_seed = other_warp_order;
     shuffled.block_order_seed = other_block_order;
@@ -386,6 +396,11 @@ class Examiner {
     }
   }
 
+  // Looked at one by one; what is over the budget is seen by whoever charges next.
+  void charge_bytes(std::uint64_t bytes) {
+    if (budget_ != nullptr) static_cast<void>(budget_->charge(WorkKind::memory_bytes, bytes, bytes));
+  }
+
   void flag(const std::string& name) {
     if (std::find(result_.flags.begin(), result_.flags.end(), name) == result_.flags.end())
       result_.flags.push_back(name);
@@ -407,6 +422,7 @@ class Examiner {
   const LoadedModule& module_;
   const CaseSet& cases_;
   const std::vector<std::uint64_t>& naive_work_;
+  WorkBudget* const budget_;
   const bool required_only_;
   bool waits_ = false;
   const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
@@ -419,9 +435,10 @@ class Examiner {
 }  // namespace
 
 bool examine_case(const Task& task, const KernelBuild& build, const LoadedModule& module, const Case& one,
-                  const LaunchPlan& plan, std::int64_t warp_instructions, Examination& result) {
+                  const LaunchPlan& plan, std::int64_t warp_instructions, WorkBudget* budget, Examination& result) {
   const CaseSet none;
-  const ExamineOptions options;
+  ExamineOptions options;
+  options.budget = budget;
   return Examiner(task, build, module, none, options).run_one(one, plan, warp_instructions, result);
 }
 

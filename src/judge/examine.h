@@ -17,7 +17,8 @@ struct ExamineOptions {
   // Warp instructions of the naive kernel for each question: what a kernel may use at most depends on it. Empty:
   // unknown.
   std::vector<std::uint64_t> naive_work;
-  bool required_only = false;  // a first look before a GPU: cases that are optional are left to it
+  WorkBudget* budget = nullptr;  // of the whole judgement
+  bool required_only = false;    // a first look before a GPU: cases that are optional are left to it
 };
 
 struct Examination {
@@ -36,6 +37,6 @@ Examination examine(const Task& task, const KernelBuild& build, const LoadedModu
 
 // One more case, with its own plan, for a kernel that was right so far. False when it was too long to be run.
 bool examine_case(const Task& task, const KernelBuild& build, const LoadedModule& module, const Case& one,
-                  const LaunchPlan& plan, std::int64_t warp_instructions, Examination& result);
+                  const LaunchPlan& plan, std::int64_t warp_instructions, WorkBudget* budget, Examination& result);
 
 }  // namespace kw

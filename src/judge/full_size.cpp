@@ -10,17 +10,18 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 constexpr std::uint64_t fewest_pages = 13, most_pages = 37;  // of a tile; which number, depends on the seed
+constexpr std::uint64_t step_units = 2'000;                  // of a WorkBudget
 constexpr MemoryLimits full_size_limits{std::uint64_t{64} << 30, 4096};
 
 class Preparation {
  public:
   Preparation(const Task& task, const SizedPlan& sized, const LoadedModule& module,
-              const std::vector<CompiledKernel>& kernels, std::uint64_t seed)
-      : task_(task), sized_(sized), module_(module), kernels_(kernels), seed_(seed) {}
+              const std::vector<CompiledKernel>& kernels, std::uint64_t seed, WorkBudget* budget)
+      : task_(task), sized_(sized), module_(module), kernels_(kernels), seed_(seed), budget_(budget) {}
 
   Result<PreparedPlan> run() {
     const std::size_t tile_bytes = page_bytes * (fewest_pages + seed_ % (most_pages - fewest_pages + 1));
-    prepared_.memory = std::make_unique<DeviceMemory>(full_size_limits);
+    prepared_.memory = std::make_unique<DeviceMemory>(full_size_limits, budget_);
     std::size_t input = 0;
     for (const Buffer& buffer : sized_.plan.buffers) {
       std::uint64_t address = 0;
@@ -40,6 +41,8 @@ class Preparation {
       addresses_.push_back(address);
     }
     for (const LaunchStep& step : sized_.plan.steps) {
+      // The steps are copied, with their arguments.
+      if (budget_ != nullptr && !budget_->charge(WorkKind::launches, 1, step_units)) return budget_->exceeded_error();
       if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
         KW_TRY_VOID(add_launch(*launch));
       } else if (const auto* set = std::get_if<MemorySet>(&step)) {
@@ -97,6 +100,7 @@ class Preparation {
   const LoadedModule& module_;
   const std::vector<CompiledKernel>& kernels_;
   std::uint64_t seed_;
+  WorkBudget* budget_;
   PreparedPlan prepared_;
   std::vector<std::uint64_t> addresses_;
 };
@@ -115,12 +119,12 @@ Result<ScalarInputs> scalars_at(const Task& task, const Sizes& sizes, std::uint6
 }
 
 PlanCandidate full_size_candidate(const Task& task, const SizedPlan& plan, const LoadedModule& module,
-                                  const std::vector<CompiledKernel>& kernels, std::uint64_t seed) {
+                                  const std::vector<CompiledKernel>& kernels, std::uint64_t seed, WorkBudget* budget) {
   PlanCandidate candidate;
   candidate.sizes = to_string(plan.sizes);
   for (const auto& [name, value] : plan.sizes) candidate.work *= static_cast<double>(value);
-  candidate.prepare = [&task, &plan, &module, &kernels, seed] {
-    return Preparation(task, plan, module, kernels, seed).run();
+  candidate.prepare = [&task, &plan, &module, &kernels, seed, budget] {
+    return Preparation(task, plan, module, kernels, seed, budget).run();
   };
   return candidate;
 }

@@ -12,8 +12,9 @@ namespace kw {
 // Values of the scalar inputs alone; the tensors of a full size would take long to make.
 Result<ScalarInputs> scalars_at(const Task& task, const Sizes& sizes, std::uint64_t seed);
 
-// `plan` at `sizes`; all of them must outlive the candidate.
+// `plan` at `sizes`; all of them must outlive the candidate, and the budget, if there is one, the prepared plan.
 PlanCandidate full_size_candidate(const Task& task, const SizedPlan& plan, const LoadedModule& module,
-                                  const std::vector<CompiledKernel>& kernels, std::uint64_t seed);
+                                  const std::vector<CompiledKernel>& kernels, std::uint64_t seed,
+                                  WorkBudget* budget = nullptr);
 
 }  // namespace kw

@@ -28,12 +28,13 @@ std::vector<std::uint64_t> choose_blocks(std::uint64_t blocks, Random& random) {
 class FullSizeCheck {
  public:
   FullSizeCheck(const Task& task, const KernelBuild& build, const LoadedModule& module, const CheckedWork& checked,
-                std::uint64_t seed)
-      : task_(task), build_(build), module_(module), checked_(checked), random_(seed) {}
+                std::uint64_t seed, WorkBudget* budget)
+      : task_(task), build_(build), module_(module), checked_(checked), random_(seed), budget_(budget) {}
 
   std::optional<VerdictFinding> run(const SizedPlan& sized) {
     sized_ = &sized;
-    PlanCandidate candidate = full_size_candidate(task_, sized, module_, build_.compiled.kernels, random_.next());
+    PlanCandidate candidate =
+        full_size_candidate(task_, sized, module_, build_.compiled.kernels, random_.next(), budget_);
     auto prepared = candidate.prepare();
     // What cannot be prepared gets no time either.
     if (!prepared.ok()) return std::nullopt;
@@ -75,6 +76,7 @@ class FullSizeCheck {
     options.profiling = true;
     PathCoverage seen;
     options.observer = &seen;
+    options.budget = budget_;
     RunLimits limits;
     limits.warp_instructions = launch_budget;
     // The last block has an edge; and an index that was kept in 16 bits comes round again.
@@ -83,13 +85,13 @@ class FullSizeCheck {
       if (blocks > sixteen_bits) options.only_blocks.push_back(blocks - 1 - sixteen_bits);
       seen.watch({}, outputs_);
       const auto last = module_.run(*prepared.memory, launch.arguments, limits, options);
-      if (!last.ok()) return std::nullopt;
+      if (!last.ok()) return not_run();
       if (auto finding = same_place_twice(seen, planned)) return finding;
     }
     options.only_blocks = choose_blocks(blocks, random_);
     seen.watch(inputs_, outputs_);
     const auto ran = module_.run(*prepared.memory, launch.arguments, limits, options);
-    if (!ran.ok()) return std::nullopt;
+    if (!ran.ok()) return not_run();
     const auto places = checked_.coverage.missing(seen);
     if (!places.empty()) return new_path(places.front(), planned);
     const bool cut = ran->status == RunStatus::timeout ||
@@ -99,6 +101,11 @@ class FullSizeCheck {
     stored_ += scale * static_cast<double>(seen.stored_bytes());
     loaded_ += scale * static_cast<double>(seen.loaded_bytes());
     return cut ? std::nullopt : same_place_twice(seen, planned);
+  }
+
+  std::optional<VerdictFinding> not_run() {
+    partial_ = true;
+    return std::nullopt;
   }
 
   VerdictFinding finding(std::string kind, int line, std::string message, std::string advice) const {
@@ -155,6 +162,7 @@ class FullSizeCheck {
   const LoadedModule& module_;
   const CheckedWork& checked_;
   Random random_;
+  WorkBudget* budget_;
   const SizedPlan* sized_ = nullptr;
   std::vector<AddressRange> inputs_, outputs_;
   double input_bytes_ = 0, output_bytes_ = 0, stored_ = 0, loaded_ = 0;
@@ -165,8 +173,8 @@ class FullSizeCheck {
 
 std::optional<VerdictFinding> check_full_size(const Task& task, const KernelBuild& build, const LoadedModule& module,
                                               const SizedPlan& full_size, const CheckedWork& checked,
-                                              std::uint64_t secret_seed) {
-  return FullSizeCheck(task, build, module, checked, secret_seed).run(full_size);
+                                              std::uint64_t secret_seed, WorkBudget* budget) {
+  return FullSizeCheck(task, build, module, checked, secret_seed, budget).run(full_size);
 }
 
 }  // namespace kw

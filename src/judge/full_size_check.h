@@ -25,6 +25,6 @@ struct CheckedWork {
 // could not be checked at all.
 std::optional<VerdictFinding> check_full_size(const Task& task, const KernelBuild& build, const LoadedModule& module,
                                               const SizedPlan& full_size, const CheckedWork& checked,
-                                              std::uint64_t secret_seed);
+                                              std::uint64_t secret_seed, WorkBudget* budget = nullptr);
 
 }  // namespace kw

@@ -32,6 +32,7 @@ constexpr std::int64_t large_case_work = 20'000'000;  // warp instructions
 // Kernels take a tenth of a second, with CUB or cooperative groups one or two.
 constexpr int compile_wall_ms = 12'000;
 constexpr int compile_cpu_seconds = 6;
+constexpr double compile_part = 0.4;  // of the time of a judgement
 
 // Everything of the task that a verdict depends on.
 std::string task_identity(const Task& task) {
@@ -183,6 +184,10 @@ std::string gpu_identity(const GpuBackend& gpu) {
   return fmt::format("gpu {} {} {}", gpu.facts().uuid, gpu.facts().driver_version, gpu.wants_pytorch());
 }
 
+std::chrono::steady_clock::duration duration_of(double ms) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double, std::milli>(ms));
+}
+
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
@@ -221,6 +226,7 @@ Judge::Judge(CompileService& service, JudgeOptions options) : service_(service),
                   .add(options_.explain ? "explain" : "")
                   .add(options_.counters ? "counters" : "")
                   .add(options_.full_size ? "" : "small only")
+                  .add(fmt::format("{} units {} bytes", options_.limits.work_units, options_.limits.memory_bytes))
                   .hex();
   if (options_.cache) cache_.emplace(DiskCacheOptions{options_.cache_folder, std::uint64_t{1} << 30});
 }
@@ -259,7 +265,9 @@ Verdict Judge::judge(const Task& task, std::string_view text, const std::string&
       }
     }
   }
-  Verdict verdict = judge_uncached(*entry, text, file);
+  WorkBudget budget(work_limits(options_.limits));
+  Verdict verdict = judge_uncached(*entry, text, file, budget);
+  note_work(budget, verdict);
   verdict.task = task.name;
   verdict.kernel_file = file;
   verdict.profile = options_.profile.name;
@@ -268,7 +276,7 @@ Verdict Judge::judge(const Task& task, std::string_view text, const std::string&
   verdict.feedback = feedback_text(verdict, text);
   verdict.judge_ms = milliseconds_since(start);
   // Time limits and our own failures may turn out differently next time.
-  const bool may_differ = verdict.status == VerdictStatus::internal_error ||
+  const bool may_differ = verdict.may_differ || verdict.status == VerdictStatus::internal_error ||
                           (verdict.status == VerdictStatus::timeout && verdict.backend == "gpu");
   if (keep && !may_differ) {
     const std::string bytes = to_json(verdict).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -278,7 +286,7 @@ Verdict Judge::judge(const Task& task, std::string_view text, const std::string&
   return verdict;
 }
 
-Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file) {
+Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file, WorkBudget& budget) {
   Verdict verdict;
   const Task& task = entry.book.task();
   const auto stop = [&](VerdictStatus status, std::string summary) {
@@ -289,7 +297,9 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   BuildOptions build_options;
   build_options.architecture = options_.profile.architecture;
   build_options.policy = options_.policy;
-  build_options.compile_limits.wall_ms = compile_wall_ms;
+  build_options.compile_limits.wall_ms =
+      std::min(compile_wall_ms, static_cast<int>(options_.limits.seconds * compile_part * 1e3));
+  build_options.plan_limits.budget = &budget;
   build_options.compile_limits.cpu_seconds = compile_cpu_seconds;
   auto stage_start = std::chrono::steady_clock::now();
   const auto stage = [&](const char* name) {
@@ -314,11 +324,21 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
     build_options.plans.push_back({sizes, *scalars});
   }
   // The compiler works in a process of its own; meanwhile the answers are made.
-  auto compiling = std::async(std::launch::async, [&] { plan_and_compile(service_, task, build_options, build); });
+  const auto built = std::chrono::steady_clock::now();
+  double compiling_ms = 0;
+  auto compiling = std::async(std::launch::async, [&] {
+    plan_and_compile(service_, task, build_options, build);
+    compiling_ms = milliseconds_since(built);
+  });
   const auto cases = entry.book.set(set);
   compiling.get();
+  // Waiting for a compiler, and the answers, which are for all kernels of the task, are not the kernel's fault.
+  const double waiting_ms = compiling_ms - build.planning_ms - build.compiled.compile_ms;
+  budget.forgive(duration_of(std::max(waiting_ms, 0.0) + milliseconds_since(built) - compiling_ms));
   stage("plan, compile, reference");
   add_build(build, verdict);
+  // How long the compiler takes depends on the machine.
+  verdict.may_differ = build.compiled.status == CompileStatus::timeout;
   if (!build.built()) return stop(status_of(build.status), build.problem.message);
   if (!cases.ok()) return stop(VerdictStatus::internal_error, to_string(cases.error()));
   add_resources(build, first_timed_plan, options_.profile.architecture, verdict);
@@ -335,7 +355,7 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   for (const VerdictFinding& finding : forbidden) add_finding(verdict, finding);
   if (!forbidden.empty()) return stop(VerdictStatus::rejected, forbidden.front().message);
   const bool emulated = options_.gpu == nullptr || options_.emulator_first;
-  const auto module = emulated ? LoadedModule::load(build.compiled.ptx, file)
+  const auto module = emulated ? LoadedModule::load(build.compiled.ptx, file, &budget)
                                : Result<LoadedModule>(Error{"the emulator is switched off", "", {}});
   if (!module.ok() && options_.gpu == nullptr)
     return stop(VerdictStatus::unsupported, "the emulator does not read this PTX: " + module.error().message);
@@ -344,7 +364,10 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   if (module.ok()) {
     ExamineOptions examine_options;
     examine_options.threads = options_.threads;
+    const auto preparing = std::chrono::steady_clock::now();
     examine_options.naive_work = naive_work(entry, set);
+    budget.forgive(std::chrono::steady_clock::now() - preparing);
+    examine_options.budget = &budget;
     examine_options.required_only = options_.gpu != nullptr;
     stage("load, naive kernel");
     found = examine(task, build, *module, **cases, examine_options);
@@ -365,14 +388,14 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
     judge_on_gpu(entry, build, **cases, set, first_timed_plan, text, loaded, verdict);
     stage("run on the GPU");
     if (verdict.status == VerdictStatus::correct && options_.want_time && options_.explain && module.ok())
-      explain_time(build, *module, task, first_timed_plan, verdict);
+      explain_time(build, *module, task, first_timed_plan, budget, verdict);
     stage("explain the time");
     return verdict;
   }
-  check_large_sizes(entry, build, *module, first_timed_plan, text, found, verdict);
+  check_large_sizes(entry, build, *module, first_timed_plan, text, budget, found, verdict);
   if (verdict.status != VerdictStatus::correct) return verdict;
   stage("check the full size");
-  if (options_.want_time) add_times(entry, build, *module, first_timed_plan, verdict);
+  if (options_.want_time) add_times(entry, build, *module, first_timed_plan, budget, verdict);
   stage("model the time");
   return verdict;
 }
@@ -390,12 +413,12 @@ void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseS
 // Does the kernel do at full size what was checked? Where it does something new, larger sizes are checked too, as far
 // as they can be emulated. What then is still new cannot be checked here, and nobody may be paid for it.
 void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
-                              std::size_t first_timed_plan, std::string_view text, Examination& found,
-                              Verdict& verdict) {
+                              std::size_t first_timed_plan, std::string_view text, WorkBudget& budget,
+                              Examination& found, Verdict& verdict) {
   const Task& task = entry.book.task();
   const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
   for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
-    auto finding = check_full_size(task, build, module, build.plans[i], found.work, seed);
+    auto finding = check_full_size(task, build, module, build.plans[i], found.work, seed, &budget);
     bool checked_larger = false;
     // Of the case before. Work decides, not time: a verdict must not depend on what else the machine does.
     double thread_instructions = 0;
@@ -407,18 +430,21 @@ void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const 
         break;
       const std::uint64_t done_before = found.thread_instructions;
       const Sizes sizes = shrink(task, build.plans[i].sizes, elements);
+      const auto answering = std::chrono::steady_clock::now();
       const auto one = entry.book.large_case(sizes);
+      budget.forgive(std::chrono::steady_clock::now() - answering);
       if (!one.ok()) break;
       PlanLimits plan_limits;
       plan_limits.device = launch_device(options_.profile.architecture);
+      plan_limits.budget = &budget;
       const auto plan = make_launch_plan(*build.kernel_file, task, sizes, plan_limits, (*one)->scalars);
       if (!plan.ok() || !kernels_are_compiled(*plan, build.compiled)) break;
-      if (!examine_case(task, build, module, **one, *plan, large_case_work, found)) break;
+      if (!examine_case(task, build, module, **one, *plan, large_case_work, &budget, found)) break;
       if (found.status != VerdictStatus::correct) break;
       checked_larger = true;
       thread_instructions = static_cast<double>(found.thread_instructions - done_before);
       before = elements;
-      finding = check_full_size(task, build, module, build.plans[i], found.work, seed);
+      finding = check_full_size(task, build, module, build.plans[i], found.work, seed, &budget);
     }
     take_examination(found, verdict);
     if (verdict.status != VerdictStatus::correct) return;

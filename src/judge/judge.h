@@ -12,6 +12,7 @@
 #include "compile/cache.h"
 #include "compile/service.h"
 #include "judge/case_book.h"
+#include "judge/judge_limits.h"
 #include "judge/kernel_build.h"
 #include "judge/verdict.h"
 #include "performance/device_profile.h"
@@ -33,6 +34,7 @@ struct JudgeOptions {
   bool counters = false;       // on a GPU: read the hardware's counters for correct kernels
   bool full_size = true;       // on a GPU; false for debugging tools
   bool cache = true;           // keep verdicts on disk
+  JudgeLimits limits;          // of each judgement
   std::filesystem::path cache_folder = kw::cache_folder() / "verdicts";
 };
 
@@ -54,16 +56,17 @@ class Judge {
  private:
   struct TaskEntry;
   std::shared_ptr<TaskEntry> entry_for(const Task& task);
-  Verdict judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file);
+  Verdict judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file, WorkBudget& budget);
   void check_large_sizes(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
-                         std::size_t first_timed_plan, std::string_view text, Examination& found, Verdict& verdict);
+                         std::size_t first_timed_plan, std::string_view text, WorkBudget& budget, Examination& found,
+                         Verdict& verdict);
   void add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module, std::size_t first_timed_plan,
-                 Verdict& verdict);
+                 WorkBudget& budget, Verdict& verdict);
   void judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,
                     std::size_t first_timed_plan, std::string_view text, double loaded_share, Verdict& verdict);
   // Where a measured time goes, by the model: limiter, terms, hot lines.
   void explain_time(const KernelBuild& build, const LoadedModule& module, const Task& task,
-                    std::size_t first_timed_plan, Verdict& verdict);
+                    std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict);
   // The naive kernel's modelled times at the train sizes.
   struct NaiveTimes {
     std::vector<std::optional<double>> us;  // nothing where it cannot be had

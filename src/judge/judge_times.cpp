@@ -1,6 +1,7 @@
 // The part of the judge that knows the naive kernel and models times.
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "judge/emulated_device.h"
@@ -90,9 +91,13 @@ Judge::NaiveTimes Judge::naive_times(TaskEntry& entry) {
 }
 
 void Judge::explain_time(const KernelBuild& build, const LoadedModule& module, const Task& task,
-                         std::size_t first_timed_plan, Verdict& verdict) {
-  const auto made = estimate(options_.profile, {full_size_candidate(task, build.plans.at(first_timed_plan), module,
-                                                                    build.compiled.kernels, full_size_seed)});
+                         std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict) {
+  EstimateOptions estimating;
+  estimating.budget = &budget;
+  const auto made = estimate(options_.profile,
+                             {full_size_candidate(task, build.plans.at(first_timed_plan), module,
+                                                  build.compiled.kernels, full_size_seed, &budget)},
+                             estimating);
   if (!made.ok()) return;
   verdict.limiter = made->limiter;
   verdict.terms = made->terms;
@@ -101,13 +106,19 @@ void Judge::explain_time(const KernelBuild& build, const LoadedModule& module, c
 }
 
 void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
-                      std::size_t first_timed_plan, Verdict& verdict) {
+                      std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict) {
   const Task& task = entry.book.task();
+  const auto start = std::chrono::steady_clock::now();
   const auto naive = naive_times(entry);
+  budget.forgive(std::chrono::steady_clock::now() - start);
+  EstimateOptions estimating;
+  estimating.budget = &budget;
   Means logs;
   for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
-    const auto made = estimate(
-        options_.profile, {full_size_candidate(task, build.plans[i], module, build.compiled.kernels, full_size_seed)});
+    const auto made =
+        estimate(options_.profile,
+                 {full_size_candidate(task, build.plans[i], module, build.compiled.kernels, full_size_seed, &budget)},
+                 estimating);
     if (!made.ok()) {
       set_no_time(verdict,
                   "the time at " + to_string(build.plans[i].sizes) + " cannot be modelled: " + made.error().message,

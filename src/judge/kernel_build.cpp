@@ -1,6 +1,7 @@
 #include "judge/kernel_build.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "source/fingerprint.h"
 #include "source/pitfalls.h"
@@ -149,6 +150,7 @@ void plan_and_compile(CompileService& service, const Task& task, const BuildOpti
     build.status = status;
     build.problem = std::move(problem);
   };
+  const auto start = std::chrono::steady_clock::now();
   PlanLimits plan_limits = options.plan_limits;
   plan_limits.device = launch_device(options.architecture);
   std::vector<PlanRequest> requests = options.plans;
@@ -157,6 +159,8 @@ void plan_and_compile(CompileService& service, const Task& task, const BuildOpti
   }
   for (const PlanRequest& request : requests) {
     auto plan = make_launch_plan(*build.kernel_file, task, request.sizes, plan_limits, request.scalars);
+    if (plan_limits.budget != nullptr && plan_limits.budget->stopped())
+      return stop(BuildStatus::timeout, plan_limits.budget->exceeded_error());
     if (!plan.ok()) {
       Error problem = plan.error();
       problem.message += " [at " + to_string(request.sizes) + "]";
@@ -169,6 +173,7 @@ void plan_and_compile(CompileService& service, const Task& task, const BuildOpti
     build.plans.push_back({request.sizes, std::move(plan).value()});
   }
 
+  build.planning_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   CompileRequest request;
   request.source = build.kernel_file->device_source;
   request.file_name = build.kernel_file->file;

@@ -58,6 +58,7 @@ struct KernelBuild {
   std::shared_ptr<const KernelFile> kernel_file;  // null when the text could not be read
   std::vector<SizedPlan> plans;                   // in the order of the requests
   CompileResult compiled;                         // meaningful when the compiler was reached
+  double planning_ms = 0;
 
   bool built() const { return status == BuildStatus::built; }
 };

@@ -196,6 +196,12 @@ Json to_json(const Verdict& verdict) {
   json["judge_ms"] = verdict.judge_ms;
   json["stages_ms"] = Json::object();
   for (const auto& [stage, ms] : verdict.stages_ms) json["stages_ms"][stage] = ms;
+  json["work"] = {{"units", verdict.work.units},
+                  {"allowed_units", verdict.work.allowed_units},
+                  {"memory_bytes", verdict.work.memory_bytes},
+                  {"allowed_memory_bytes", verdict.work.allowed_memory_bytes},
+                  {"by_kind", Json::object()}};
+  for (const auto& [kind, units] : verdict.work.by_kind) json["work"]["by_kind"][kind] = units;
   json["from_cache"] = verdict.from_cache;
   return json;
 }
@@ -235,6 +241,13 @@ Result<Verdict> verdict_from_json(const Json& json) {
     verdict.judge_ms = json.at("judge_ms");
     for (const auto& [stage, ms] : json.at("stages_ms").items())
       verdict.stages_ms.emplace_back(stage, ms.get<double>());
+    // Verdicts of earlier versions have none.
+    if (const auto work = json.find("work"); work != json.end()) {
+      verdict.work = {
+          work->at("units"), work->at("allowed_units"), work->at("memory_bytes"), work->at("allowed_memory_bytes"), {}};
+      for (const auto& [kind, units] : work->at("by_kind").items())
+        verdict.work.by_kind.emplace_back(kind, units.get<std::uint64_t>());
+    }
     verdict.from_cache = json.at("from_cache");
     return verdict;
   } catch (const Json::exception& problem) {

@@ -92,6 +92,15 @@ struct MeasuredOn {
   std::string worker{};   // what the worker process could not do
 };
 
+// What the judgement has cost, in units of about a nanosecond (base/work_budget.h).
+struct VerdictWork {
+  std::uint64_t units = 0;
+  std::uint64_t allowed_units = 0;
+  std::uint64_t memory_bytes = 0;  // the most that was held at a time
+  std::uint64_t allowed_memory_bytes = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> by_kind;  // units
+};
+
 struct Verdict {
   std::string task;
   std::string kernel_file;
@@ -129,7 +138,9 @@ struct Verdict {
   double compile_ms = 0;
   double judge_ms = 0;                                    // all of it
   std::vector<std::pair<std::string, double>> stages_ms;  // where it went
+  VerdictWork work;
   bool from_cache = false;
+  bool may_differ = false;  // it depends on how busy the machine was: not for the cache
 };
 
 // Into findings or hints, by its severity.

@@ -58,6 +58,7 @@ class BlockRecorder final : public AccessObserver {
   LaneMask executes(Warp& warp, const Instruction& instruction, LaneMask mask, LaneMask active) override;
 
   BlockTrace& trace() { return trace_; }
+  const BlockTrace& trace() const { return trace_; }
   const LoopCutter& loops() const { return cutter_; }
 
  private:

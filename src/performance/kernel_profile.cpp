@@ -18,6 +18,8 @@ constexpr double equal_blocks = 0.01;          // relative difference
 constexpr double smallest_l1_share = 4 << 10;  // bytes
 constexpr std::int64_t block_part = 5;         // of the budget that one block should take
 constexpr std::int64_t smallest_loop_budget = 300;
+constexpr std::uint64_t entry_units = 150;      // of a WorkBudget
+constexpr std::uint64_t discard_units = 2'000;  // for each allocation
 
 // One block's own counts.
 struct BlockCounts {
@@ -114,6 +116,7 @@ class Sampler {
     run.only_blocks = {block};
     run.observer = &recorder_;
     run.profiling = true;
+    run.budget = options_.budget;
     RunLimits limits;
     limits.warp_instructions = options_.warp_instructions * 2;
     KW_TRY(const RunResult result, launch_.module->run(memory_, launch_.arguments, limits, run));
@@ -128,7 +131,19 @@ class Sampler {
     if (result.status == RunStatus::fault || result.status == RunStatus::synchronization) profile_.stopped = true;
     // Every block starts from the same memory; and what it wrote may be many pages.
     memory_.discard_writes();
-    return {};
+    return charge();
+  }
+
+  // What the block that was just emulated costs from here on: its chains and caches are replayed several times.
+  Result<void> charge() const {
+    if (options_.budget == nullptr) return {};
+    const BlockTrace& trace = recorder_.trace();
+    std::uint64_t entries = trace.accesses.size() + trace.sectors.size();
+    for (const auto& warp : trace.warps) entries += warp.size();
+    if (options_.budget->charge(WorkKind::model_entries, entries,
+                                entries * entry_units + memory_.allocations().size() * discard_units))
+      return {};
+    return options_.budget->exceeded_error();
   }
 
   // Adds the block that was just emulated to the sums.

@@ -58,7 +58,8 @@ struct EstimateOptions {
   std::int64_t warp_instructions = 250'000;  // emulated for one kernel launch, about 30-60 ms of one core
   std::size_t distinct_launches = 16;        // launches profiled; equal ones (kernel, shape) are profiled once
   std::size_t hot_lines = 5;
-  bool chain_slopes = false;  // also count how chains depend on the constants, for a fit; takes ten times as long
+  WorkBudget* budget = nullptr;  // what it costs is charged to it; null: nothing is
+  bool chain_slopes = false;     // also count how chains depend on the constants, for a fit; takes ten times as long
 };
 
 // One term of the model, in microseconds of the whole plan, as if nothing else limited it.

@@ -235,6 +235,7 @@ class HostInterpreter {
   Scratch* find_scratch(int buffer);
   Result<void> check_alive(const DevicePointer& pointer, TokenIndex token);
   Result<void> add_step(LaunchStep step, TokenIndex token);
+  bool pay_steps();  // false when the budget is used up
 
   // Errors.
   Error fail(std::string message, TokenIndex token, std::string advice = "") const;
@@ -261,6 +262,7 @@ class HostInterpreter {
   std::vector<Scratch> scratch_;
   std::uint64_t scratch_bytes_ = 0;
   std::int64_t steps_left_;
+  std::int64_t steps_unpaid_from_;  // what was left when steps were last charged
   std::int64_t array_elements_left_;
   std::uintptr_t stack_base_ = 0;  // the stack grows down from here
   int depth_ = 0;
@@ -275,6 +277,9 @@ class StepGuard {
     if (--interpreter_.steps_left_ < 0) {
       error =
           interpreter_.fail("the launcher does not end within its budget of steps", token, "make its loops shorter");
+    } else if (interpreter_.steps_unpaid_from_ - interpreter_.steps_left_ >= steps_of_payment &&
+               !interpreter_.pay_steps()) {
+      error = interpreter_.at(interpreter_.limits_.budget->exceeded_error(), token);
     } else if (interpreter_.depth_ > max_depth || stack_used() > max_stack_bytes) {
       error = interpreter_.fail("the launcher recurses too deeply", token);
     }
@@ -288,6 +293,7 @@ class StepGuard {
  private:
   // Levels differ in how much of the stack they use, and sanitizers multiply it; both bounds keep it within 8 MiB.
   static constexpr int max_depth = 450;
+  static constexpr std::int64_t steps_of_payment = 1024;
   static constexpr std::uintptr_t max_stack_bytes = 4u << 20;
 
   std::uintptr_t stack_used() const {

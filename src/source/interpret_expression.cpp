@@ -95,7 +95,7 @@ Result<HostValue> HostInterpreter::read(HostValue& cell, const Expr& expr) {
     if (unset->ended) return fail(what + " is used after its scope has ended", expr.token);
     return fail(what + " is used before it has a value", expr.token);
   }
-  steps_left_ -= static_cast<std::int64_t>(cell.type->bytes / 16);  // copying a struct has its price
+  steps_left_ -= static_cast<std::int64_t>(cell.type->bytes / 4);  // copying a struct has its price
   HostValue value = cell;
   value.type = cell.type->plain;
   return value;
@@ -286,7 +286,7 @@ Result<HostValue> HostInterpreter::evaluate_lambda(const Expr& expr) {
   closure->scope = frame().scope;
   closure->self = frame().self;
   const auto capture = [&](std::string_view name, HostValue* cell, bool by_reference) -> Result<void> {
-    steps_left_ -= 1 + static_cast<std::int64_t>(by_reference ? 0 : cell->type->bytes / 16);
+    steps_left_ -= 1 + static_cast<std::int64_t>(by_reference ? 0 : cell->type->bytes / 4);
     if (steps_left_ < 0) return fail("the launcher does not end within its budget of steps", expr.token);
     if (!by_reference) {
       KW_TRY(HostValue * copy, new_cell(cell->type, expr.token));

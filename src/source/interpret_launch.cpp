@@ -3,6 +3,24 @@
 #include "source/host_interpreter.h"
 
 namespace kw {
+namespace {
+
+constexpr std::uint64_t planned_step_units = 1'000;  // of a WorkBudget
+
+std::uint64_t bytes_of_step(const LaunchStep& step) {
+  std::uint64_t bytes = sizeof(LaunchStep) + 64;
+  const auto* launch = std::get_if<KernelLaunch>(&step);
+  if (launch == nullptr) return bytes;
+  bytes += launch->kernel.size();
+  for (const KernelArgument& argument : launch->arguments) {
+    bytes += sizeof(KernelArgument) + argument.name.size() + argument.type.size() +
+             argument.pointers.size() * sizeof(EmbeddedPointer);
+    if (const auto* raw = std::get_if<std::string>(&argument.value)) bytes += raw->size();
+  }
+  return bytes;
+}
+
+}  // namespace
 
 Result<void> HostInterpreter::add_step(LaunchStep step, TokenIndex token) {
   if (static_cast<std::int64_t>(plan_.steps.size()) >= limits_.max_launches) {
@@ -10,6 +28,11 @@ Result<void> HostInterpreter::add_step(LaunchStep step, TokenIndex token) {
         "the launcher does more than " + std::to_string(limits_.max_launches) + " launches and memory operations",
         token);
   }
+  // Plans are kept until the kernel is judged: a large one for each size is much.
+  WorkBudget* const budget = limits_.budget;
+  if (budget != nullptr &&
+      (!budget->charge(WorkKind::launches, 1, planned_step_units) || !budget->hold(bytes_of_step(step))))
+    return at(budget->exceeded_error(), token);
   plan_.steps.push_back(std::move(step));
   return {};
 }

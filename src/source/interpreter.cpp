@@ -5,6 +5,8 @@
 namespace kw {
 namespace {
 
+constexpr std::uint64_t step_units = 500;  // of a WorkBudget: about nanoseconds
+
 TypeKind kind_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::float32:
@@ -46,6 +48,7 @@ HostInterpreter::HostInterpreter(const HostProgram& program, const Task& task, c
       scalars_(scalars),
       index_(program),
       steps_left_(limits.max_steps),
+      steps_unpaid_from_(limits.max_steps),
       array_elements_left_(limits.max_array_elements) {}
 
 Error HostInterpreter::fail(std::string message, TokenIndex token, std::string advice) const {
@@ -82,7 +85,14 @@ Result<LaunchPlan> HostInterpreter::run() {
   KW_TRY(const Flow flow, execute(*launcher->body));
   static_cast<void>(flow);
   KW_TRY_VOID(check_scratch_freed());
+  if (!pay_steps()) return limits_.budget->exceeded_error();
   return std::move(plan_);
+}
+
+bool HostInterpreter::pay_steps() {
+  const auto steps = static_cast<std::uint64_t>(steps_unpaid_from_ - steps_left_);
+  steps_unpaid_from_ = steps_left_;
+  return limits_.budget == nullptr || limits_.budget->charge(WorkKind::launcher_steps, steps, steps * step_units);
 }
 
 Result<void> HostInterpreter::check_static_asserts() {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/work_budget.h"
 #include "source/kernel_file.h"
 #include "source/launch_plan.h"
 #include "task/task.h"
@@ -36,6 +37,7 @@ struct PlanLimits {
   std::int64_t max_array_elements = 65'536;
   std::int64_t max_variables = 200'000;
   int max_call_depth = 100;
+  WorkBudget* budget = nullptr;  // steps and the plan's memory are charged to it; null: they are free
   LaunchDevice device;
 };
 

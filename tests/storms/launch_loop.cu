@@ -1,0 +1,11 @@
+// task: relu
+// storm: thousands of launches of a small kernel
+// status: timeout|correct
+__global__ void relu(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = fmaxf(x[i], 0.0f);
+}
+
+extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
+  for (int i = 0; i < 9900; ++i) relu<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+}

@@ -1,0 +1,17 @@
+// task: relu
+// storm: shuffles and votes in a loop
+// status: timeout
+__global__ void relu(const float* x, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int v = threadIdx.x;
+  for (int k = 0; k < 1000000; ++k) {
+    v += __shfl_xor_sync(0xffffffffu, v, k & 31);
+    v += __popc(__ballot_sync(0xffffffffu, v & 1));
+    v += __any_sync(0xffffffffu, v == k);
+  }
+  if (i < n) y[i] = fmaxf(x[i], v == 1234567 ? 1.0f : 0.0f);
+}
+
+extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
+  relu<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+}
