@@ -11,23 +11,18 @@
 #include <vector>
 
 #include "judge/error_bound.h"
+#include "judge/input_kind.h"
 #include "reference/reference.h"
 #include "source/interpreter.h"
 #include "task/task.h"
 
 namespace kw {
 
-// Inputs beyond the task's own distribution, where honest kernels are still right: a maximum that starts at zero
-// fails for negative values, an exponential without the usual shift overflows for large ones, a norm without its
-// epsilon divides by zero.
-enum class InputKind : std::uint8_t { ordinary, negative, large, zero };
-std::string_view name_of(InputKind kind);
-
 struct Case {
   std::size_t question = 0;  // its place among the questions
   Sizes sizes;
   bool hidden = false;    // a size that the task's file does not have
-  bool optional = false;  // left out when the naive kernel takes long for it
+  bool optional = false;  // left out when it takes too long (allowed_work.h)
   std::uint64_t seed = 0;
   InputKind kind = InputKind::ordinary;
   std::vector<InputTensor> inputs;
@@ -40,21 +35,6 @@ struct CaseSet {
   std::vector<Case> cases;        // those of one size stand together, so that they can share device memory
   bool constant_outputs = false;  // the reference gives the same whatever the inputs: a kernel need not compute
 };
-
-// Sizes like the task's small ones that the task's file does not have: every name stays within the values that the
-// task uses for it and keeps their common divisor, so that whatever the task means by its sizes stays true.
-std::vector<Sizes> hidden_sizes(const Task& task, std::uint64_t seed, int count);
-
-// Halved until the task's tensors have at most so many elements, or nothing can be halved any more.
-Sizes shrink(const Task& task, Sizes sizes, std::int64_t most_elements);
-
-// The train sizes, halved until they are small: what kernels do for sizes that are multiples of something (vector
-// loads, full tiles), they do there too.
-std::vector<Sizes> shrunk_sizes(const Task& task);
-
-// One size name at a train value, the others as small as the task has them: what is fixed to small sizes (a
-// row that must fit into a buffer) shows there, at little cost. Those that are still too large to emulate are left out.
-std::vector<Sizes> stretched_sizes(const Task& task);
 
 // Values of scalar inputs, for the launch plan.
 ScalarInputs scalar_values(const std::vector<InputTensor>& inputs);

@@ -6,10 +6,14 @@
 #include <cstring>
 #include <limits>
 
+#include "base/random.h"
+
 namespace kw {
 namespace {
 
 constexpr double float_rounding = 0x1.0p-24;
+// Of an unstable element's jump: an honest kernel is off by a few last bits, not by one.
+constexpr double jump_factor = 4;
 
 template <class T>
 T load(std::string_view bytes, std::int64_t index) {
@@ -48,15 +52,32 @@ DtypeErrors errors_of(Dtype dtype) {
   }
 }
 
-double typical_size(const OutputTensor& truth) {
-  const auto count = static_cast<std::int64_t>(truth.bytes.size() / sizeof(double));
+// By how much, relative to the value, an input may be off before an honest kernel notices: two last bits of a float.
+// Kernels on 16-bit types may keep intermediate values in them.
+double last_bit(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::float16:
+      return 0x1p-12;
+    case Dtype::bfloat16:
+      return 0x1p-9;
+    case Dtype::float64:
+      return 0x1p-51;
+    default:
+      return 0x1p-22;
+  }
+}
+
+double typical_size(const std::vector<BoundDraw>& draws) {
   double sum = 0;
   std::int64_t finite = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double value = load<double>(truth.bytes, i);
-    if (!std::isfinite(value)) continue;
-    sum += value * value;
-    ++finite;
+  for (const BoundDraw& draw : draws) {
+    const auto count = static_cast<std::int64_t>(draw.truth.bytes.size() / sizeof(double));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double value = load<double>(draw.truth.bytes, i);
+      if (!std::isfinite(value)) continue;
+      sum += value * value;
+      ++finite;
+    }
   }
   return finite == 0 ? 0 : std::sqrt(sum / static_cast<double>(finite));
 }
@@ -144,18 +165,64 @@ double terms_of(const Task& task, const Sizes& sizes) {
   return out > 0 ? std::max(in / out, 1.0) : 1;
 }
 
-ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, const OutputTensor& coarse, double terms) {
-  if (truth.dtype != Dtype::float64) return {};  // whole numbers are exact
-  const double size = typical_size(truth);
-  const DtypeErrors errors = errors_of(own.dtype);
-  const double own_error = largest_error(truth, own, size);
-  const double coarse_error = largest_error(truth, coarse, size);
+ErrorBound derive_bound(const std::vector<BoundDraw>& draws, double terms) {
+  KW_CHECK(!draws.empty());
+  if (draws.front().truth.dtype != Dtype::float64) return {};  // whole numbers are exact
+  const Dtype dtype = draws.front().own.dtype;
+  const double size = typical_size(draws);
+  const DtypeErrors errors = errors_of(dtype);
+  double own_error = 0, coarse_squares = 0;
+  for (const BoundDraw& draw : draws) {
+    own_error = std::max(own_error, largest_error(draw.truth, draw.own, size));
+    const double coarse = largest_error(draw.truth, draw.coarse, size);
+    coarse_squares += coarse * coarse;
+  }
+  const double coarse_error = std::sqrt(coarse_squares / static_cast<double>(draws.size()));
   // A quarter of what coarser inputs do: a kernel that rounds its inputs has four times more. The ceiling is for
   // references that jump (a rounding, a comparison), where the coarse error says nothing.
   double bound = std::max(errors.floor, std::min(coarse_error / 4, errors.ceiling));
   bound = std::max(bound, std::min(errors.own_factor * own_error, std::max(errors.ceiling, 2 * own_error)));
-  if (own.dtype != Dtype::float64) bound = std::max(bound, float_rounding * std::sqrt(terms) / 4);
+  if (dtype != Dtype::float64) bound = std::max(bound, float_rounding * std::sqrt(terms) / 4);
   return {bound, bound * size};
+}
+
+std::vector<InputTensor> nudged_inputs(const std::vector<InputTensor>& inputs, std::uint64_t seed, double sign) {
+  std::vector<InputTensor> nudged = inputs;
+  for (std::size_t place = 0; place < nudged.size(); ++place) {
+    InputTensor& tensor = nudged[place];
+    if (!is_floating_point(tensor.dtype) || tensor.shape.empty()) continue;
+    const double step = sign * last_bit(tensor.dtype);
+    const InputTensor& before = inputs[place];
+    const auto count = static_cast<std::int64_t>(before.bytes.size() / bytes_of(before.dtype));
+    tensor.dtype = Dtype::float64;
+    tensor.bytes.resize(static_cast<std::size_t>(count) * sizeof(double));
+    Random random(seed, place);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double value = element_at(before.dtype, before.bytes, i) * (1 + (random.next() % 2 == 0 ? step : -step));
+      std::memcpy(tensor.bytes.data() + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
+    }
+  }
+  return nudged;
+}
+
+void add_unstable(const OutputTensor& truth, const OutputTensor& nudged, ErrorBound& bound) {
+  std::vector<UnstableElement> merged;
+  const bool whole = truth.dtype != Dtype::float64;
+  const auto count = static_cast<std::int64_t>(truth.bytes.size() / bytes_of(truth.dtype));
+  auto known = bound.unstable.begin();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double expected = element_at(truth.dtype, truth.bytes, i);
+    const double moved = element_at(nudged.dtype, nudged.bytes, i);
+    double allowed = 0;
+    if (whole ? moved != expected : !(std::abs(moved - expected) <= bound.allowed_for(expected))) {
+      const bool same = (std::isnan(moved) && std::isnan(expected)) || moved == expected;
+      const double more = bound.allowed_for(expected) + jump_factor * std::abs(moved - expected);
+      if (!same) allowed = whole || !std::isfinite(more) ? std::numeric_limits<double>::infinity() : more;
+    }
+    if (known != bound.unstable.end() && known->index == i) allowed = std::max(allowed, (known++)->allowed);
+    if (allowed > 0) merged.push_back({i, allowed});
+  }
+  bound.unstable = std::move(merged);
 }
 
 namespace {
@@ -199,13 +266,16 @@ Comparison compare_elements(std::int64_t elements, Dtype dtype, const Expected& 
   Comparison result;
   result.elements = elements;
   double worst_ratio = -1;
+  auto unstable = bound.unstable.begin();
   bool any_expected = false, any_got = false;
   for (std::int64_t i = 0; i < result.elements; ++i) {
     const double expected = expected_at(i);
     const double got = got_at(i);
     any_expected = any_expected || expected != 0;
     any_got = any_got || got != 0;
-    double allowed = bound.absolute + bound.relative * std::abs(expected);
+    double allowed = bound.allowed_for(expected);
+    if (unstable != bound.unstable.end() && unstable->index == i) allowed = (unstable++)->allowed;
+    if (std::isinf(allowed) && std::isfinite(expected)) continue;  // it says nothing
     double error = std::abs(got - expected);
     if (std::isnan(expected)) {
       error = std::isnan(got) ? 0 : std::numeric_limits<double>::infinity();

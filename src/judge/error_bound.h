@@ -12,21 +12,42 @@
 
 namespace kw {
 
+// An element whose truth jumps when the inputs change in their last bit: a value at the edge of a rounding, a near tie.
+struct UnstableElement {
+  std::int64_t index = 0;
+  double allowed = 0;  // more than elsewhere; infinite: it says nothing about a kernel
+};
+
 // An element is right when |error| <= absolute + relative * |truth|.
 struct ErrorBound {
   double relative = 0;
   double absolute = 0;
+  std::vector<UnstableElement> unstable = {};  // by index
+
+  double allowed_for(double truth) const { return absolute + relative * (truth < 0 ? -truth : truth); }
 };
 
 // Inputs as a kernel would see them that throws precision away: float32 with TF32's 10 bits of mantissa, float16 with
 // bfloat16's 7, bfloat16 with 4, float64 as float32. Whole numbers stay.
 std::vector<InputTensor> coarse_inputs(const std::vector<InputTensor>& inputs);
 
-// `own` is the reference in the task's dtype, `coarse` the truth of coarse inputs.
+// Inputs changed at random by about their last bit, in double precision; `sign` -1 changes each the other way. Zeros
+// stay: equal zeros are a tie that the reference has decided. Scalars and whole numbers stay too.
+std::vector<InputTensor> nudged_inputs(const std::vector<InputTensor>& inputs, std::uint64_t seed, double sign);
+
+// What one set of inputs says about an output: `own` is the reference in the task's dtype, `coarse` the truth of coarse
+// inputs.
+struct BoundDraw {
+  OutputTensor truth, own, coarse;
+};
+
+// From several draws, because an output of few elements may be close to zero, or its errors cancel, by chance.
 // `terms`: elements that one element of the output depends on, as far as that is known; sums of very many terms in
 // float are off by a random walk, in whatever order an honest kernel adds them.
-ErrorBound derive_bound(const OutputTensor& truth, const OutputTensor& own, const OutputTensor& coarse,
-                        double terms = 1);
+ErrorBound derive_bound(const std::vector<BoundDraw>& draws, double terms = 1);
+
+// Adds to the bound's unstable elements those where `nudged`, the truth of nudged inputs, is further off than allowed.
+void add_unstable(const OutputTensor& truth, const OutputTensor& nudged, ErrorBound& bound);
 
 // Elements of all inputs for one of the outputs: what `terms` is at least for a reduction of everything.
 double terms_of(const Task& task, const Sizes& sizes);

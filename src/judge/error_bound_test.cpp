@@ -64,7 +64,7 @@ TEST(ErrorBound, HonestFloatPassesAndHalfDoesNot) {
     pairwise.push_back(joined);
   }
   const OutputTensor right = truth_of(truth);
-  const ErrorBound bound = derive_bound(right, floats(pairwise), truth_of(coarse));
+  const ErrorBound bound = derive_bound({{right, floats(pairwise), truth_of(coarse)}});
   EXPECT_TRUE(compare(right, Dtype::float32, bytes_of_values(serial), bound).ok);
   std::vector<float> from_half(coarse.begin(), coarse.end());
   EXPECT_FALSE(compare(right, Dtype::float32, bytes_of_values(from_half), bound).ok);
@@ -72,7 +72,7 @@ TEST(ErrorBound, HonestFloatPassesAndHalfDoesNot) {
 
 TEST(ErrorBound, WholeNumbersAreExact) {
   const OutputTensor right{"y", Dtype::int32, {3}, bytes_of_values<std::int32_t>({1, 2, 3})};
-  const ErrorBound bound = derive_bound(right, right, right);
+  const ErrorBound bound = derive_bound({{right, right, right}});
   EXPECT_TRUE(compare(right, Dtype::int32, bytes_of_values<std::int32_t>({1, 2, 3}), bound).ok);
   const Comparison off = compare(right, Dtype::int32, bytes_of_values<std::int32_t>({1, 2, 4}), bound);
   EXPECT_FALSE(off.ok);
@@ -105,6 +105,52 @@ TEST(Compare, AllZeroIsNamed) {
   const Comparison zero = compare(truth_of({1, 2}), Dtype::float32, bytes_of_values<float>({0, 0}), {1e-3, 1e-3});
   EXPECT_FALSE(zero.ok);
   EXPECT_TRUE(zero.all_zero);
+}
+
+// A sum that happens to be close to zero must not need more precision than sums usually do.
+TEST(ErrorBound, IsTakenFromSeveralDrawsOfAnOutputOfOneElement) {
+  const auto draw = [](double truth) {
+    return BoundDraw{truth_of({truth}), floats({static_cast<float>(truth)}), truth_of({truth * (1 + 0x1p-12)})};
+  };
+  const ErrorBound alone = derive_bound({draw(1e-4)});
+  const ErrorBound among = derive_bound({draw(1e-4), draw(30), draw(-25)});
+  EXPECT_LT(alone.allowed_for(1e-4), 1e-6);
+  EXPECT_GT(among.allowed_for(1e-4), 1e-4);
+  EXPECT_LT(among.allowed_for(1e-4), 1e-2);
+}
+
+TEST(ErrorBound, NudgedInputsDifferInTheirLastBitsAndZerosStay) {
+  const InputTensor input{"x", Dtype::float32, {3}, bytes_of_values<float>({1.5f, 0.0f, -3.0f})};
+  const auto up = nudged_inputs({input}, 7, 1), down = nudged_inputs({input}, 7, -1);
+  for (std::int64_t i : {0, 2}) {
+    const double before = element_at(Dtype::float32, input.bytes, i);
+    const double a = element_at(up[0].dtype, up[0].bytes, i), b = element_at(down[0].dtype, down[0].bytes, i);
+    EXPECT_NE(a, before);
+    EXPECT_NEAR(a, before, std::abs(before) * 0x1p-21);
+    EXPECT_NEAR(a + b, 2 * before, 1e-12);
+  }
+  EXPECT_EQ(element_at(up[0].dtype, up[0].bytes, 1), 0.0);
+}
+
+TEST(ErrorBound, AnElementAtTheEdgeOfARoundingMayBeOnEitherSide) {
+  ErrorBound bound{1e-5, 1e-5};
+  const OutputTensor truth = truth_of({1, 2, 3});
+  add_unstable(truth, truth_of({1, 3, 3 + 1e-9}), bound);
+  ASSERT_EQ(bound.unstable.size(), 1u);
+  EXPECT_TRUE(compare(truth, Dtype::float32, floats({1, 3, 3}).bytes, bound).ok);
+  EXPECT_FALSE(compare(truth, Dtype::float32, floats({1, 9, 3}).bytes, bound).ok);
+  EXPECT_FALSE(compare(truth, Dtype::float32, floats({1, 3, 4}).bytes, bound).ok);
+}
+
+TEST(ErrorBound, AnIndexThatANearTieDecidesIsNotCompared) {
+  ErrorBound bound;
+  const OutputTensor truth{"i", Dtype::int32, {3}, bytes_of_values<std::int32_t>({4, 7, 9})};
+  const OutputTensor nudged{"i", Dtype::int32, {3}, bytes_of_values<std::int32_t>({4, 100, 9})};
+  add_unstable(truth, nudged, bound);
+  EXPECT_TRUE(compare(truth, Dtype::int32, bytes_of_values<std::int32_t>({4, 55, 9}), bound).ok);
+  EXPECT_FALSE(compare(truth, Dtype::int32, bytes_of_values<std::int32_t>({5, 7, 9}), bound).ok);
+  add_unstable(truth, truth, bound);  // what another nudge does not move stays known
+  EXPECT_EQ(bound.unstable.size(), 1u);
 }
 
 }  // namespace

@@ -4,18 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "judge/allowed_work.h"
 #include "judge/emulated_device.h"
 #include "judge/wrong_answer.h"
 
 namespace kw {
 namespace {
 
-// One run of the launcher may take this many warp instructions: far more than any honest kernel needs.
-constexpr std::int64_t least_budget = 12'000'000;
-constexpr std::int64_t unknown_budget = 20'000'000;
-constexpr std::int64_t budget_factor = 64;        // a kernel of one thread has 32 times the warp instructions
-constexpr std::uint64_t optional_work = 300'000;  // naive warp instructions from which a case is not worth its time
-constexpr std::int64_t optional_budget = 1'500'000;
 constexpr std::uint64_t elsewhere_bytes = (5u << 20) + 256 * 7;
 constexpr std::uint64_t other_warp_order = 0x5eed1;
 constexpr std::uint64_t other_block_order = 0x5eed2;
@@ -132,6 +127,7 @@ class Examiner {
     given_plan_ = &plan;
     result_ = std::move(result);
     limits_.warp_instructions = warp_instructions;
+    may_give_up_ = true;
     EmulatedDevice device(module_, build_.compiled.kernels, budget_);
     const bool ran = run_case(one, device, false);
     result = std::move(result_);
@@ -139,17 +135,10 @@ class Examiner {
   }
 
  private:
-  void set_budget(const Case& one) {
-    limits_.warp_instructions = unknown_budget;
-    if (one.optional) {
-      limits_.warp_instructions = optional_budget;
-    } else if (!waits_ && one.question < naive_work_.size() && naive_work_[one.question] > 0)
-      limits_.warp_instructions = least_budget + budget_factor * static_cast<std::int64_t>(naive_work_[one.question]);
-  }
-
-  bool too_expensive(const Case& one) const {
-    if (!one.optional) return false;
-    return required_only_ || (one.question < naive_work_.size() && naive_work_[one.question] > optional_work);
+  AllowedWork allowed(const Case& one) const {
+    std::optional<std::uint64_t> naive;
+    if (one.question < naive_work_.size() && naive_work_[one.question] > 0) naive = naive_work_[one.question];
+    return allowed_work(task_, one, naive, waits_);
   }
 
   const LaunchPlan& plan_of(const Case& one) const {
@@ -161,9 +150,11 @@ class Examiner {
     std::unique_ptr<InitialState> initial;
     for (std::size_t i = 0; i < cases_.cases.size(); ++i) {
       const Case& one = cases_.cases[i];
-      if (too_expensive(one)) continue;
+      const AllowedWork work = allowed(one);
+      if (work.left_out || (one.optional && required_only_)) continue;
       if (budget_ != nullptr && !budget_->may_go_on()) return;
-      set_budget(one);
+      limits_.warp_instructions = work.warp_instructions;
+      may_give_up_ = work.may_give_up;
       const bool repeated = i > 0 && cases_.cases[i - 1].sizes == one.sizes;
       if (!repeated) {
         device = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels, budget_);
@@ -174,7 +165,7 @@ class Examiner {
       const bool state = repeated && initial->forget_changes(device->memory());
       if (state) flag("keeps_state");
       const bool ran = run_case(one, *device, state);
-      if (!ran && (!one.optional || result_.status != VerdictStatus::correct)) return;
+      if (!ran && (!may_give_up_ || result_.status != VerdictStatus::correct)) return;
     }
   }
 
@@ -190,7 +181,7 @@ class Examiner {
     const auto ran = device.run(plan_of(one), one.inputs, limits_, watched);
     if (!ran.ok()) return give_up(ran.error()), false;
     result_.thread_instructions += ran->thread_instructions;
-    if (ran->status == RunStatus::timeout && (one.optional || given_plan_ != nullptr)) return false;
+    if (ran->status == RunStatus::timeout && may_give_up_) return false;
     if (ran->status != RunStatus::ok) return fail(one, *ran, state), false;
     add_notes(*ran);
     if (!check_defined(one, *ran, state)) return false;
@@ -364,7 +355,7 @@ class Examiner {
   void run_in_another_order() {
     const Case* one = case_with_order();
     if (one == nullptr) return;
-    set_budget(*one);
+    limits_.warp_instructions = allowed(*one).warp_instructions;
     EmulatedDevice first(module_, build_.compiled.kernels, budget_), second(module_, build_.compiled.kernels, budget_);
     RunOptions shuffled = options_;
     shuffled.warp_order_seed = other_warp_order;
@@ -425,6 +416,7 @@ class Examiner {
   WorkBudget* const budget_;
   const bool required_only_;
   bool waits_ = false;
+  bool may_give_up_ = false;                // that the case that is running takes too long says nothing
   const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
   RunLimits limits_;
   RunOptions options_;

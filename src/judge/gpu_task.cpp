@@ -159,7 +159,8 @@ Result<void> GpuTask::answer(const std::vector<InputTensor>& inputs, GpuTurns& t
   }
   for (std::size_t i = 0; i < one.truth.size(); ++i)
     one.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
-                                         : derive_bound(one.truth[i], own[i], coarse[i], terms_of(task_, one.sizes)));
+                                         : derive_bound({{one.truth[i], std::move(own[i]), std::move(coarse[i])}},
+                                                        terms_of(task_, one.sizes)));
   if (!want_pytorch_ || device != Device::gpu) return {};
   TimingOptions timing;
   timing.budget_ms = pytorch_budget_ms;

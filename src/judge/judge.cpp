@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -17,6 +18,7 @@
 #include "judge/full_size.h"
 #include "judge/full_size_check.h"
 #include "judge/gpu_backend.h"
+#include "judge/made_sizes.h"
 #include "judge/missing_time.h"
 #include "judge/ptx_rules.h"
 #include "judge/task_entry.h"
@@ -423,6 +425,7 @@ void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const 
     // Of the case before. Work decides, not time: a verdict must not depend on what else the machine does.
     double thread_instructions = 0;
     std::int64_t before = large_case_elements.front();
+    Sizes tried;
     for (const std::int64_t elements : large_case_elements) {
       if (!finding || finding->kind != "unchecked_path") break;
       if (thread_instructions * static_cast<double>(elements) / static_cast<double>(before) >
@@ -430,6 +433,8 @@ void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const 
         break;
       const std::uint64_t done_before = found.thread_instructions;
       const Sizes sizes = shrink(task, build.plans[i].sizes, elements);
+      if (elements_of(task, sizes) > large_case_elements.back()) break;  // the task has none so small
+      if (sizes == std::exchange(tried, sizes)) continue;
       const auto answering = std::chrono::steady_clock::now();
       const auto one = entry.book.large_case(sizes);
       budget.forgive(std::chrono::steady_clock::now() - answering);

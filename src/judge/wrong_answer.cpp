@@ -32,7 +32,7 @@ std::string which_elements(const WrongAnswer& wrong) {
       const OutputTensor& truth = wrong.one.truth[static_cast<std::size_t>(&wrong.output - wrong.task.outputs.data())];
       const ErrorBound& bound = wrong.one.bounds[static_cast<std::size_t>(&wrong.output - wrong.task.outputs.data())];
       const double expected = element_at(truth.dtype, truth.bytes, i);
-      if (std::abs(got - expected) <= bound.absolute + bound.relative * std::abs(expected)) continue;
+      if (std::abs(got - expected) <= bound.allowed_for(expected)) continue;
       first_column = std::min(first_column, i % columns);
       if (i / columns != last_row) ++rows_touched;
       last_row = i / columns;

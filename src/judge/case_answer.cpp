@@ -1,0 +1,121 @@
+#include "judge/case_answer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "judge/made_sizes.h"
+
+namespace kw {
+namespace {
+
+// A bound is taken from so many elements of an output, of several draws where one has fewer.
+constexpr std::int64_t elements_for_a_bound = 512;
+constexpr std::int64_t most_draws = 8;
+constexpr std::int64_t largest_redrawn = 1'000'000;  // elements of all tensors; large outputs speak for themselves
+// One nudge and its opposite find what jumps where a value is rounded; indices depend on many values at once.
+constexpr int nudges_of_numbers = 1, nudges_of_indices = 3;
+// A share of unstable elements from which it is asked whether the reference gives the same twice.
+constexpr double suspicious_share = 0.125;
+
+bool finite(const OutputTensor& tensor) {
+  if (!is_floating_point(tensor.dtype)) return true;
+  const auto count = static_cast<std::int64_t>(tensor.bytes.size() / bytes_of(tensor.dtype));
+  for (std::int64_t i = 0; i < count; ++i)
+    if (!std::isfinite(element_at(tensor.dtype, tensor.bytes, i))) return false;
+  return true;
+}
+
+class Answering {
+ public:
+  Answering(const Task& task, Reference& reference, Case& one) : task_(task), reference_(reference), one_(one) {}
+
+  Result<bool> run() {
+    draws_.resize(task_.outputs.size());
+    KW_TRY_VOID(draw(one_.inputs));
+    bool usable = true;
+    for (auto& draws : draws_) {
+      one_.truth.push_back(draws.front().truth);
+      usable = usable && (finite(draws.front().own) || one_.kind == InputKind::ordinary);
+    }
+    if (!usable) return false;
+    KW_TRY_VOID(draw_again());
+    for (const auto& draws : draws_)
+      one_.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
+                                            : derive_bound(draws, terms_of(task_, one_.sizes)));
+    KW_TRY_VOID(find_unstable());
+    return true;
+  }
+
+ private:
+  Result<void> draw(const std::vector<InputTensor>& inputs) {
+    KW_TRY(auto truth, reference_.run(inputs, one_.sizes, Precision::truth));
+    KW_TRY(auto own, reference_.run(inputs, one_.sizes, Precision::task_dtype));
+    KW_TRY(auto coarse, reference_.run(coarse_inputs(inputs), one_.sizes, Precision::truth));
+    for (std::size_t i = 0; i < draws_.size(); ++i)
+      draws_[i].push_back({std::move(truth[i]), std::move(own[i]), std::move(coarse[i])});
+    return {};
+  }
+
+  // More inputs of the same kind, for outputs of few elements.
+  Result<void> draw_again() {
+    if (task_.tolerance || elements_of(task_, one_.sizes) > largest_redrawn) return {};
+    std::int64_t fewest = elements_for_a_bound;
+    for (const OutputTensor& truth : one_.truth)
+      if (truth.dtype == Dtype::float64)
+        fewest = std::min(fewest, static_cast<std::int64_t>(truth.bytes.size() / sizeof(double)));
+    const std::int64_t wanted =
+        std::min(most_draws, (elements_for_a_bound + fewest - 1) / std::max<std::int64_t>(fewest, 1));
+    for (std::int64_t i = 1; i < wanted; ++i) {
+      const std::uint64_t seed = one_.seed + static_cast<std::uint64_t>(i);
+      KW_TRY(auto inputs, make_inputs(task_, one_.sizes, seed));
+      if (one_.kind != InputKind::ordinary) change_inputs(task_, inputs, one_.kind, seed);
+      KW_TRY_VOID(draw(inputs));
+    }
+    return {};
+  }
+
+  Result<void> find_unstable() {
+    const bool any_floats = std::any_of(one_.inputs.begin(), one_.inputs.end(), [](const InputTensor& input) {
+      return is_floating_point(input.dtype) && !input.shape.empty();
+    });
+    if (!any_floats) return {};
+    const bool any_indices = std::any_of(one_.truth.begin(), one_.truth.end(),
+                                         [](const OutputTensor& truth) { return truth.dtype != Dtype::float64; });
+    const int nudges = any_indices ? nudges_of_indices : nudges_of_numbers;
+    for (int i = 0; i < nudges; ++i) {
+      for (const double sign : {1.0, -1.0}) {
+        const auto inputs = nudged_inputs(one_.inputs, one_.seed + static_cast<std::uint64_t>(i), sign);
+        KW_TRY(const auto nudged, reference_.run(inputs, one_.sizes, Precision::truth));
+        for (std::size_t k = 0; k < one_.truth.size(); ++k) add_unstable(one_.truth[k], nudged[k], one_.bounds[k]);
+      }
+    }
+    return forgive_nothing_to_a_random_reference();
+  }
+
+  // What differs from call to call would excuse every kernel.
+  Result<void> forgive_nothing_to_a_random_reference() {
+    bool suspicious = false;
+    for (std::size_t k = 0; k < one_.truth.size(); ++k) {
+      const auto elements = static_cast<double>(one_.truth[k].bytes.size() / bytes_of(one_.truth[k].dtype));
+      suspicious = suspicious || static_cast<double>(one_.bounds[k].unstable.size()) > suspicious_share * elements;
+    }
+    if (!suspicious) return {};
+    KW_TRY(const auto again, reference_.run(one_.inputs, one_.sizes, Precision::truth));
+    for (std::size_t k = 0; k < one_.truth.size(); ++k)
+      if (again[k].bytes != one_.truth[k].bytes) one_.bounds[k].unstable.clear();
+    return {};
+  }
+
+  const Task& task_;
+  Reference& reference_;
+  Case& one_;
+  std::vector<std::vector<BoundDraw>> draws_;  // by output
+};
+
+}  // namespace
+
+Result<bool> answer_case(const Task& task, Reference& reference, Case& one) {
+  return Answering(task, reference, one).run();
+}
+
+}  // namespace kw
