@@ -135,6 +135,30 @@ TEST(NoteRules, SameValueStoresDoNotEndARun) {
   EXPECT_EQ(kernel.undefined_output(64 * 4 * 10), 0u);
 }
 
+TEST(NoteRules, NotesAreCountedApartFromErrors) {
+  auto found = [](FindingLog& log, FindingKind kind, std::uint32_t line) {
+    PtxOrigin where;
+    where.line = line;
+    if (!log.admit(kind, where)) return;
+    EmulatorFinding finding;
+    finding.kind = kind;
+    finding.line = line;
+    log.add(finding);
+  };
+  FindingLog log, suspects;
+  for (int i = 0; i < 3; ++i) found(log, FindingKind::same_value_race, 4);
+  EXPECT_EQ(log.errors(), 0u);
+  found(log, FindingKind::global_race, 9);
+  found(suspects, FindingKind::global_race, 9);
+  found(suspects, FindingKind::shared_race, 7);
+  log.take(suspects);
+  EXPECT_EQ(log.errors(), 3u);
+  EXPECT_EQ(log.occurrences(), 6u);
+  ASSERT_EQ(log.findings().size(), 3u);
+  EXPECT_EQ(log.findings()[1].occurrences, 2u);
+  EXPECT_TRUE(log.has(FindingKind::shared_race));
+}
+
 TEST(NoteRules, ARunThatIsCutShortSaysSo) {
   // b has one word: all other threads write outside of it.
   TestKernel kernel(store_r20);
