@@ -71,6 +71,17 @@ TEST(BarrierRules, PassingAroundABarrierStaysWrong) {
   EXPECT_TRUE(has(run_block_of(loop, 32), FindingKind::barrier_divergence));
 }
 
+TEST(BarrierRules, ThreadsThatLeaveALoopOfBarriersAndGoOnBehindItAreWrong) {
+  // As ThreadsMayExitAfterSomeRoundsOfALoop, but what comes behind the loop is done without waiting for the others.
+  for (const char* loop :
+       {"$loop:\nL8:bar.sync 0;\nsetp.eq.s32 %p1, %r10, 0;\nadd.s32 %r10, %r10, -1;\n@!%p1 bra $loop;\n",
+        "$loop:\nsetp.lt.s32 %p1, %r10, 0;\n@%p1 bra $done;\nL8:bar.sync 0;\nadd.s32 %r10, %r10, -1;\n"
+        "bra.uni $loop;\n$done:\n"}) {
+    RunResult result = run_block_of("shr.u32 %r10, %r2, 4;\nmov.u32 %r20, 1;\n" + std::string(loop) + store_r20, 128);
+    EXPECT_TRUE(finds(result, FindingKind::barrier_divergence, 8)) << loop;
+  }
+}
+
 // The same: a warp's arrival counts as 32 threads, whatever has become of its lanes.
 TEST(BarrierRules, WarpsAreCountedWhole) {
   // 48 threads are two warps, 64 threads for the barrier.
