@@ -144,7 +144,7 @@ bool run_block(Block& block, std::int64_t slice) {
   }
   for (Warp& warp : block.warps) {
     finish_copies(warp);
-    if (worker.racy != nullptr) end_guesses(*worker.racy, warp);
+    if (worker.racy != nullptr) end_guesses(*worker.racy, &warp);
   }
   end_releases(block);
   block.finished = true;

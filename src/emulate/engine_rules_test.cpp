@@ -71,6 +71,17 @@ TEST(BarrierRules, PassingAroundABarrierStaysWrong) {
   EXPECT_TRUE(has(run_block_of(loop, 32), FindingKind::barrier_divergence));
 }
 
+TEST(BarrierRules, ThreadsThatLeaveALoopOfBarriersAndGoOnBehindItAreWrong) {
+  // As ThreadsMayExitAfterSomeRoundsOfALoop, but what comes behind the loop is done without waiting for the others.
+  for (const char* loop :
+       {"$loop:\nL8:bar.sync 0;\nsetp.eq.s32 %p1, %r10, 0;\nadd.s32 %r10, %r10, -1;\n@!%p1 bra $loop;\n",
+        "$loop:\nsetp.lt.s32 %p1, %r10, 0;\n@%p1 bra $done;\nL8:bar.sync 0;\nadd.s32 %r10, %r10, -1;\n"
+        "bra.uni $loop;\n$done:\n"}) {
+    RunResult result = run_block_of("shr.u32 %r10, %r2, 4;\nmov.u32 %r20, 1;\n" + std::string(loop) + store_r20, 128);
+    EXPECT_TRUE(finds(result, FindingKind::barrier_divergence, 8)) << loop;
+  }
+}
+
 // The same: a warp's arrival counts as 32 threads, whatever has become of its lanes.
 TEST(BarrierRules, WarpsAreCountedWhole) {
   // 48 threads are two warps, 64 threads for the barrier.
@@ -133,6 +144,30 @@ TEST(NoteRules, SameValueStoresDoNotEndARun) {
   EXPECT_EQ(result.status, RunStatus::ok);
   EXPECT_EQ(result.findings[0].occurrences, 2u * 400 * 10);
   EXPECT_EQ(kernel.undefined_output(64 * 4 * 10), 0u);
+}
+
+TEST(NoteRules, NotesAreCountedApartFromErrors) {
+  auto found = [](FindingLog& log, FindingKind kind, std::uint32_t line) {
+    PtxOrigin where;
+    where.line = line;
+    if (!log.admit(kind, where)) return;
+    EmulatorFinding finding;
+    finding.kind = kind;
+    finding.line = line;
+    log.add(finding);
+  };
+  FindingLog log, suspects;
+  for (int i = 0; i < 3; ++i) found(log, FindingKind::same_value_race, 4);
+  EXPECT_EQ(log.errors(), 0u);
+  found(log, FindingKind::global_race, 9);
+  found(suspects, FindingKind::global_race, 9);
+  found(suspects, FindingKind::shared_race, 7);
+  log.take(suspects);
+  EXPECT_EQ(log.errors(), 3u);
+  EXPECT_EQ(log.occurrences(), 6u);
+  ASSERT_EQ(log.findings().size(), 3u);
+  EXPECT_EQ(log.findings()[1].occurrences, 2u);
+  EXPECT_TRUE(log.has(FindingKind::shared_race));
 }
 
 TEST(NoteRules, ARunThatIsCutShortSaysSo) {

@@ -221,8 +221,8 @@ void check_guess(Warp& warp, const MemoryView& view, int lane, std::uint32_t off
   if (confirmed && !others && ((state.certain >> lane) & 1) == 0) clear_lane(warp, lane);
 }
 
-void end_guesses(RacyValues& racy, const Warp& warp) {
-  const auto found = racy.warps.find(&warp);
+void end_guesses(RacyValues& racy, const Warp* warp) {
+  const auto found = racy.warps.find(warp);
   if (found == racy.warps.end()) return;
   for (const RacyValues::Decision& decision : found->second.decisions) end_decision(racy, decision, false);
   racy.warps.erase(found);
@@ -231,7 +231,7 @@ void end_guesses(RacyValues& racy, const Warp& warp) {
 // A guess may decide whether the word is updated at all (`if (value > *most) atomicMax(most, value)`): then everyone
 // who goes one of the two ways updates it. Any other decision by a racing value is one too many.
 bool racy_values_were_used(RacyValues& racy) {
-  while (!racy.warps.empty()) end_guesses(racy, *racy.warps.begin()->first);
+  while (!racy.warps.empty()) end_guesses(racy, racy.warps.begin()->first);
   for (const auto& [decision, side] : racy.decisions) {
     const auto other = racy.decisions.find({decision.first, !decision.second});
     const bool updates = side.updated > 0 && side.left == 0;

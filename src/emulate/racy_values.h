@@ -105,7 +105,7 @@ void hold_racy_value(Warp& warp, LaneMask lanes);  // from memory: nobody's gues
 void use_racy_value(Warp& warp, const Instruction& instruction, LaneMask lanes, RacyUse use, LaneMask taken = 0);
 // An atomic operation of this lane has read the word: `equal` where it compared, and found what it expected.
 void check_guess(Warp& warp, const MemoryView& view, int lane, std::uint32_t offset, std::uint32_t bytes, bool equal);
-void end_guesses(RacyValues& racy, const Warp& warp);  // the block is over
+void end_guesses(RacyValues& racy, const Warp* warp);  // the block is over
 bool racy_values_were_used(RacyValues& racy);
 
 }  // namespace kw

@@ -184,6 +184,19 @@ TEST(VolatileAccesses, WarpsMayWaitForAFlagInSharedMemory) {
   EXPECT_EQ(run(body("", ""), 64).status, RunStatus::race);
 }
 
+// PTX ISA 9.0, 8.8 "Release and acquire patterns".
+TEST(VolatileAccesses, ReleaseAndAcquireNeedNoFences) {
+  auto body = [](const std::string& store, const std::string& load) {
+    return "setp.ne.s32 %p1, %r3, 0;\n@%p1 bra $reader;\nst.global.u32 [%rd8+4], 42;\n" + store +
+           ".gpu.global.u32 [%rd8], 1;\nbra.uni $end;\n$reader:\n" + load +
+           ".gpu.global.u32 %r10, [%rd8];\nsetp.eq.s32 %p2, %r10, 0;\n@%p2 bra $reader;\nL30:ld.global.u32 %r11, "
+           "[%rd8+4];\nst.global.u32 [%rd8+8], %r11;\n$end:\n";
+  };
+  EXPECT_TRUE(clean(run(body("st.release", "ld.acquire"), 1, 2)));
+  EXPECT_EQ(run(body("st.relaxed", "ld.acquire"), 1, 2).status, RunStatus::race);
+  EXPECT_EQ(run(body("st.release", "ld.relaxed"), 1, 2).status, RunStatus::race);
+}
+
 // CUDA C++ Programming Guide, "Independent Thread Scheduling": code that takes a warp's lockstep for granted is wrong.
 TEST(VolatileAccesses, LanesOfAWarpNeedSyncwarp) {
   auto step = [](const std::string& sync) {
@@ -207,6 +220,7 @@ TEST(VolatileAccesses, AMessageBetweenBlocksNeedsFencesOnBothSides) {
   };
   EXPECT_TRUE(clean(run(body("membar.gl;\n", "membar.gl;\n"), 1, 2)));
   EXPECT_EQ(run(body("membar.gl;\n", ""), 1, 2).status, RunStatus::race);
+  // Everything that a block did before its last release may be read, nothing that it did later.
   EXPECT_EQ(run(body("", "membar.gl;\n"), 1, 2).status, RunStatus::race);
   EXPECT_EQ(run(body("", ""), 1, 2).status, RunStatus::race);
 }

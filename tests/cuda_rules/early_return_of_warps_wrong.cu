@@ -2,7 +2,7 @@
 // rule: warps that have returned are not waited for, but the others read what they never wrote (CUDA C++ Programming Guide, "Synchronization Functions": __syncthreads() waits for all non-exited threads of the block)
 // status: fault
 // kind: uninitialised_branch|uninitialised_output
-// gpu: initcheck
+// gpu: none
 __global__ void row_sum_kernel(const float* __restrict__ x, float* __restrict__ y, int rows, int cols) {
   __shared__ float values[4][33];
   const int row = blockIdx.x * 4 + threadIdx.y;

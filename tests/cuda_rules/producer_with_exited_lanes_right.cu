@@ -5,18 +5,19 @@
 __global__ void row_sum_kernel(const float* __restrict__ x, float* __restrict__ y, int cols) {
   __shared__ float values[64];
   const int t = threadIdx.x;
+  const int lane = t % 32;
   if (t < 64) {
-    if (t >= cols) return;
+    if (lane >= 20) return;
     float sum = 0.0f;
-    for (int c = t; c < cols; c += 64) sum += x[(size_t)blockIdx.x * cols + c];
+    for (int c = t / 32 * 20 + lane; c < cols; c += 40) sum += x[(size_t)blockIdx.x * cols + c];
     values[t] = sum;
     asm volatile("bar.arrive 1, 96;" ::: "memory");
     return;
   }
   asm volatile("bar.sync 1, 96;" ::: "memory");
-  float sum = (t - 64 < cols ? values[t - 64] : 0.0f) + (t - 64 < min(32, cols - 32) ? values[t - 32] : 0.0f);
+  float sum = lane < 20 ? values[lane] + values[lane + 32] : 0.0f;
   for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
-  if (t == 64) y[blockIdx.x] = sum;
+  if (lane == 0) y[blockIdx.x] = sum;
 }
 
 extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {

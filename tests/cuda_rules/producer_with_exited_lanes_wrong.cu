@@ -1,23 +1,24 @@
 // task: row_sum
 // rule: the lanes that have exited have left nothing in shared memory (PTX ISA 9.0, 9.7.13.1 "bar, barrier")
-// status: fault|wrong
-// kind: uninitialised_output|wrong_value
-// gpu: initcheck
+// status: fault
+// kind: uninitialised_output
+// gpu: none
 __global__ void row_sum_kernel(const float* __restrict__ x, float* __restrict__ y, int cols) {
   __shared__ float values[64];
   const int t = threadIdx.x;
+  const int lane = t % 32;
   if (t < 64) {
-    if (t >= 48) return;
+    if (lane >= 20) return;
     float sum = 0.0f;
-    for (int c = t; c < cols; c += 64) sum += x[(size_t)blockIdx.x * cols + c];
+    for (int c = t / 32 * 20 + lane; c < cols; c += 40) sum += x[(size_t)blockIdx.x * cols + c];
     values[t] = sum;
     asm volatile("bar.arrive 1, 96;" ::: "memory");
     return;
   }
   asm volatile("bar.sync 1, 96;" ::: "memory");
-  float sum = values[t - 64] + (t - 64 < 32 ? values[t - 32] : 0.0f);
+  float sum = values[lane] + values[lane + 32];
   for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
-  if (t == 64) y[blockIdx.x] = sum;
+  if (lane == 0) y[blockIdx.x] = sum;
 }
 
 extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {

@@ -2,7 +2,7 @@
 // rule: threads leave the loop and wait at another barrier than those still in it (CUDA C++ Programming Guide, "Synchronization Functions": __syncthreads() waits for all non-exited threads of the block)
 // status: fault|timeout|race
 // kind: barrier_divergence|barrier_deadlock|shared_race
-// gpu: hang
+// gpu: none
 __global__ void row_sum_kernel(const float* __restrict__ x, float* __restrict__ y, int cols) {
   __shared__ float tile[128];
   __shared__ float total;

@@ -2,7 +2,7 @@
 // rule: lanes that have exited have written nothing that __syncwarp() could make visible (PTX ISA 9.0, 9.7.13.2 "bar.warp.sync")
 // status: fault
 // kind: uninitialised_output
-// gpu: initcheck
+// gpu: none
 __global__ void row_sum_kernel(const float* __restrict__ x, float* __restrict__ y, int cols) {
   __shared__ float values[32];
   const int t = threadIdx.x;
