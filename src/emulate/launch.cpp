@@ -333,10 +333,7 @@ std::unique_ptr<Worker> run_in_order(LaunchState& launch, const BlockOrder& orde
   // Two of them are needed, one before and one after. Where there is no memory for them such reads count as used, too.
   const bool fits = budget == nullptr || (budget->memory_left() / 2 > bytes && held.add(2 * bytes));
   std::unique_ptr<Worker> worker = make_worker(launch);
-  if (!launch.options.profiling && !mapped && fits) {
-    before.emplace(*launch.memory);
-    worker->unpaid.units += byte_units(bytes);
-  }
+  if (!launch.options.profiling && !mapped && fits) before.emplace(*launch.memory);
   BlockQueue queue(order);
   run_blocks(*worker, queue);
   pay(*worker);
@@ -431,8 +428,8 @@ Result<RunResult> run_launch(const Program& program, DeviceMemory& memory, const
   const std::uint64_t blocks = std::uint64_t{arguments.grid[0]} * arguments.grid[1] * arguments.grid[2];
   bool independent = !program.global_atomics && !program.spins && !program.reads_clock && options.observer == nullptr;
   const BlockOrder order(blocks, options.block_order_seed, options.only_blocks);
-  // Charged for one thread too, although only several need the snapshot: the same work for any number of them.
-  const std::uint64_t snapshot = independent ? byte_units(Snapshot::bytes_of(memory)) : 0;
+  // The state before it is kept in any case: for another try in order, and to see which racing reads matter.
+  const std::uint64_t snapshot = byte_units(MemorySnapshot::bytes_of(memory));
   const bool paid =
       options.budget == nullptr || options.budget->charge(WorkKind::launches, 1, launch_units(launch) + snapshot);
   if (!paid || (options.only_blocks.empty() && !can_end(launch, blocks, result))) {

@@ -74,7 +74,7 @@ void race_load(Warp& warp, const Instruction& in, const MemoryAccess& access, co
 
 LaneMask racing_lanes(Warp& warp, const MemoryAccess& access, const MemoryView& view, const AccessShape& shape,
                       LaneMask active, int element) {
-  prepare_granules(view, access);
+  if (!prepare_granules(warp, view, access)) return 0;
   LaneMask racing = 0;
   const auto add = static_cast<std::uint32_t>(element * access.element_bytes);
   for_lanes(active, [&](int lane) {

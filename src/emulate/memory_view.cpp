@@ -232,14 +232,18 @@ void report_race(Warp& warp, const Instruction& in, int lane, const MemoryView& 
       !view.shared && (earlier < warp.moment.block_start || (earlier_was_read && (earlier & race_flag) != 0));
   std::string what = view.shared ? shared_place(warp, offset) : fmt::format("{} + {}", view.allocation->name, offset);
   std::string who = other_block ? "another block" : thread_of_entry(warp, earlier);
-  (suspicion ? suspect : report)(
-      warp, finding, in, lane, view.base + offset,
+  const std::string message =
       fmt::format("{} {} {}, which {} {} {}{}", thread_text(warp, lane), verb(kind), what, who,
                   who.rfind("several", 0) == 0 ? (earlier_was_read ? "have read" : "have written")
                   : earlier_was_read           ? "has read"
                                                : "has written",
                   other_block ? "in the same launch: blocks are not ordered" : "without a barrier between the two",
-                  same_value ? " (the same value)" : ""));
+                  same_value ? " (the same value)" : "");
+  if (suspicion) {
+    suspect(warp, finding, in, lane, view.base + offset, message);
+  } else {
+    report(warp, finding, in, lane, view.base + offset, message);
+  }
 }
 
 void race_access(Warp& warp, const Instruction& in, const MemoryView& view, int lane, std::uint32_t offset,

@@ -9,8 +9,8 @@ namespace kw {
 namespace {
 
 // A bound is taken from so many elements of an output, of several draws where one has fewer.
-constexpr std::int64_t elements_for_a_bound = 512;
-constexpr std::int64_t most_draws = 8;
+constexpr std::int64_t elements_for_a_bound = 64;
+constexpr std::int64_t most_draws = 6;
 constexpr std::int64_t largest_redrawn = 1'000'000;  // elements of all tensors; large outputs speak for themselves
 // One nudge and its opposite find what jumps where a value is rounded; indices depend on many values at once.
 constexpr int nudges_of_numbers = 1, nudges_of_indices = 3;

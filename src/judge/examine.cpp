@@ -155,6 +155,7 @@ class Examiner {
       if (budget_ != nullptr && !budget_->may_go_on()) return;
       limits_.warp_instructions = work.warp_instructions;
       may_give_up_ = work.may_give_up;
+      beyond_us_ = work.beyond_us;
       const bool repeated = i > 0 && cases_.cases[i - 1].sizes == one.sizes;
       if (!repeated) {
         device = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels, budget_);
@@ -182,6 +183,13 @@ class Examiner {
     if (!ran.ok()) return give_up(ran.error()), false;
     result_.thread_instructions += ran->thread_instructions;
     if (ran->status == RunStatus::timeout && may_give_up_) return false;
+    if (ran->status == RunStatus::timeout && beyond_us_)
+      return give_up(
+                 {fmt::format("{} takes more work than can be emulated, and there is no naive kernel to compare with",
+                              to_string(one.sizes)),
+                  "Give the task smaller sizes or a naive kernel, or judge it on a GPU.",
+                  {}}),
+             false;
     if (ran->status != RunStatus::ok) return fail(one, *ran, state), false;
     add_notes(*ran);
     if (!check_defined(one, *ran, state)) return false;
@@ -417,6 +425,7 @@ class Examiner {
   const bool required_only_;
   bool waits_ = false;
   bool may_give_up_ = false;                // that the case that is running takes too long says nothing
+  bool beyond_us_ = false;                  // it says nothing, and nothing else can be said
   const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
   RunLimits limits_;
   RunOptions options_;
