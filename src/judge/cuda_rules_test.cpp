@@ -24,10 +24,11 @@ TEST(CudaRules, AreJudgedAsTheyAreWrittenSlow) {
     EXPECT_TRUE(kernel.allows("status", std::string(to_string(verdict.status)))) << describe(verdict);
     const bool expects_correct = kernel.allows("status", "correct");
     ++(expects_correct ? right : wrong);
-    if (expects_correct)
+    if (expects_correct) {
       EXPECT_TRUE(verdict.findings.empty()) << describe(verdict);
-    else if (kernel.facts.count("kind"))
+    } else if (kernel.facts.count("kind")) {
       EXPECT_TRUE(has_finding(kernel, verdict)) << describe(verdict);
+    }
   }
   EXPECT_GE(right, 14);
   EXPECT_GE(wrong, 14);
