@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t elements_for_a_bound = 64;
 constexpr std::int64_t most_draws = 6;
 constexpr std::int64_t largest_redrawn = 1'000'000;  // elements of all tensors; large outputs speak for themselves
-// One nudge and its opposite find what jumps where a value is rounded; indices depend on many values at once.
+// Beside those of one input at a time. An index depends on many values at once.
 constexpr int nudges_of_numbers = 1, nudges_of_indices = 3;
 // A share of unstable elements from which it is asked whether the reference gives the same twice.
 constexpr double suspicious_share = 0.125;
@@ -75,17 +75,17 @@ class Answering {
   }
 
   Result<void> find_unstable() {
-    const bool any_floats = std::any_of(one_.inputs.begin(), one_.inputs.end(), [](const InputTensor& input) {
-      return is_floating_point(input.dtype) && !input.shape.empty();
-    });
-    if (!any_floats) return {};
+    std::vector<Nudge> nudges;
+    for (std::size_t i = 0; i < one_.inputs.size(); ++i)
+      if (can_be_nudged(one_.inputs[i])) nudges.push_back({0, 1, i});
+    if (nudges.empty()) return {};
     const bool any_indices = std::any_of(one_.truth.begin(), one_.truth.end(),
                                          [](const OutputTensor& truth) { return truth.dtype != Dtype::float64; });
-    const int nudges = any_indices ? nudges_of_indices : nudges_of_numbers;
-    for (int i = 0; i < nudges; ++i) {
-      for (const double sign : {1.0, -1.0}) {
-        const auto inputs = nudged_inputs(one_.inputs, one_.seed + static_cast<std::uint64_t>(i), sign);
-        KW_TRY(const auto nudged, reference_.run(inputs, one_.sizes, Precision::truth));
+    for (int i = 0; i < (any_indices ? nudges_of_indices : nudges_of_numbers); ++i)
+      nudges.push_back({one_.seed + static_cast<std::uint64_t>(i), 1, std::nullopt});
+    for (Nudge nudge : nudges) {
+      for (nudge.sign = 1; nudge.sign > -2; nudge.sign -= 2) {
+        KW_TRY(const auto nudged, reference_.run(nudged_inputs(one_.inputs, nudge), one_.sizes, Precision::truth));
         for (std::size_t k = 0; k < one_.truth.size(); ++k) add_unstable(one_.truth[k], nudged[k], one_.bounds[k]);
       }
     }

@@ -52,18 +52,18 @@ DtypeErrors errors_of(Dtype dtype) {
   }
 }
 
-// By how much, relative to the value, an input may be off before an honest kernel notices: two last bits of a float.
-// Kernels on 16-bit types may keep intermediate values in them.
+// By how much, relative to the value, an input may be off before an honest kernel notices: a few last bits of a float.
+// Of 16-bit types a quarter of the last bit, so that different values stay in their order.
 double last_bit(Dtype dtype) {
   switch (dtype) {
     case Dtype::float16:
-      return 0x1p-12;
+      return 0x1p-13;
     case Dtype::bfloat16:
-      return 0x1p-9;
+      return 0x1p-10;
     case Dtype::float64:
-      return 0x1p-51;
+      return 0x1p-50;
     default:
-      return 0x1p-22;
+      return 0x1p-21;
   }
 }
 
@@ -186,19 +186,23 @@ ErrorBound derive_bound(const std::vector<BoundDraw>& draws, double terms) {
   return {bound, bound * size};
 }
 
-std::vector<InputTensor> nudged_inputs(const std::vector<InputTensor>& inputs, std::uint64_t seed, double sign) {
+bool can_be_nudged(const InputTensor& input) { return is_floating_point(input.dtype) && !input.shape.empty(); }
+
+std::vector<InputTensor> nudged_inputs(const std::vector<InputTensor>& inputs, const Nudge& nudge) {
   std::vector<InputTensor> nudged = inputs;
   for (std::size_t place = 0; place < nudged.size(); ++place) {
-    InputTensor& tensor = nudged[place];
-    if (!is_floating_point(tensor.dtype) || tensor.shape.empty()) continue;
-    const double step = sign * last_bit(tensor.dtype);
     const InputTensor& before = inputs[place];
+    if (!can_be_nudged(before) || nudge.only.value_or(place) != place) continue;
+    InputTensor& tensor = nudged[place];
+    const double step = nudge.sign * last_bit(before.dtype);
     const auto count = static_cast<std::int64_t>(before.bytes.size() / bytes_of(before.dtype));
     tensor.dtype = Dtype::float64;
     tensor.bytes.resize(static_cast<std::size_t>(count) * sizeof(double));
-    Random random(seed, place);
+    Random random(nudge.seed, place);
     for (std::int64_t i = 0; i < count; ++i) {
-      const double value = element_at(before.dtype, before.bytes, i) * (1 + (random.next() % 2 == 0 ? step : -step));
+      // Never by nothing, and never two alike: then equal values part, one way or, with the other sign, the other.
+      const double part = nudge.only ? 1 : (random.next() % 2 == 0 ? 1 : -1) * random.uniform(0.5, 1);
+      const double value = element_at(before.dtype, before.bytes, i) * (1 + step * part);
       std::memcpy(tensor.bytes.data() + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
     }
   }

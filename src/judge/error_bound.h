@@ -4,6 +4,7 @@
 // itself gets wrong in the task's dtype, and what rounding the inputs to a coarser type would do to the truth.
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,9 +32,16 @@ struct ErrorBound {
 // bfloat16's 7, bfloat16 with 4, float64 as float32. Whole numbers stay.
 std::vector<InputTensor> coarse_inputs(const std::vector<InputTensor>& inputs);
 
-// Inputs changed at random by about their last bit, in double precision; `sign` -1 changes each the other way. Zeros
-// stay: equal zeros are a tie that the reference has decided. Scalars and whole numbers stay too.
-std::vector<InputTensor> nudged_inputs(const std::vector<InputTensor>& inputs, std::uint64_t seed, double sign);
+// Inputs changed by about their last bit, in double precision: each by another amount and in a random direction, or all
+// of the tensor `only` alike, where a value is the product or quotient of several inputs. `sign` -1 goes the other way.
+// Zeros stay: equal zeros are a tie that the reference has decided. Scalars and whole numbers stay too.
+struct Nudge {
+  std::uint64_t seed = 0;
+  double sign = 1;
+  std::optional<std::size_t> only = {};
+};
+std::vector<InputTensor> nudged_inputs(const std::vector<InputTensor>& inputs, const Nudge& nudge);
+bool can_be_nudged(const InputTensor& input);
 
 // What one set of inputs says about an output: `own` is the reference in the task's dtype, `coarse` the truth of coarse
 // inputs.

@@ -121,12 +121,13 @@ TEST(ErrorBound, IsTakenFromSeveralDrawsOfAnOutputOfOneElement) {
 
 TEST(ErrorBound, NudgedInputsDifferInTheirLastBitsAndZerosStay) {
   const InputTensor input{"x", Dtype::float32, {3}, bytes_of_values<float>({1.5f, 0.0f, -3.0f})};
-  const auto up = nudged_inputs({input}, 7, 1), down = nudged_inputs({input}, 7, -1);
+  const auto up = nudged_inputs({input}, {7, 1}), down = nudged_inputs({input}, {7, -1});
   for (std::int64_t i : {0, 2}) {
     const double before = element_at(Dtype::float32, input.bytes, i);
     const double a = element_at(up[0].dtype, up[0].bytes, i), b = element_at(down[0].dtype, down[0].bytes, i);
     EXPECT_NE(a, before);
     EXPECT_NEAR(a, before, std::abs(before) * 0x1p-21);
+    EXPECT_GT(std::abs(a - before), std::abs(before) * 0x1p-23);
     EXPECT_NEAR(a + b, 2 * before, 1e-12);
   }
   EXPECT_EQ(element_at(up[0].dtype, up[0].bytes, 1), 0.0);

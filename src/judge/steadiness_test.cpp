@@ -96,7 +96,7 @@ extern "C" void launch(const float* a, const float* b, float* c, int m, int k, i
 }
 
 // Every output element computes all scores of its row again: far from the best, and right.
-TEST(Steadiness, AWastefulKernelNeedsNoLuckWithoutANaiveOne) {
+TEST(Steadiness, AWastefulKernelNeedsNoLuckWithoutANaiveOneSlow) {
   Task task = suite_task("attention");
   task.naive.clear();
   const std::string kernel = R"(
