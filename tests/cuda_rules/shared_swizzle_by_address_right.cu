@@ -8,7 +8,7 @@ extern __shared__ __align__(1024) float memory[];
 __global__ void transpose_kernel(const float* __restrict__ x, float* __restrict__ y, int rows, int cols) {
   __shared__ int live;
   const int c = blockIdx.x * 32 + threadIdx.x;
-  if (threadIdx.x == 0 && threadIdx.y == 0) live = 1;
+  if (threadIdx.x == 0 && threadIdx.y == 0) live = rows;
   for (int j = threadIdx.y; j < 32; j += 8) {
     const int r = blockIdx.y * 32 + j;
     if (r < rows && c < cols) memory[j * 32 + (threadIdx.x ^ (j & 7))] = x[(size_t)r * cols + c];
@@ -20,7 +20,7 @@ __global__ void transpose_kernel(const float* __restrict__ x, float* __restrict_
     const unsigned swizzled = place ^ (place >> 7 & 7u) << 2;
     float value;
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(swizzled));
-    if (blockIdx.x * 32 + j < cols && out < rows && live == 1)
+    if (blockIdx.x * 32 + j < cols && out < rows && live == rows)
       y[(size_t)(blockIdx.x * 32 + j) * rows + out] = value;
   }
 }
