@@ -169,6 +169,7 @@ class Examiner {
         device = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels, budget_);
         if (const auto placed = module_.place_variables(device->memory()); !placed.ok()) return give_up(placed.error());
         initial = std::make_unique<InitialState>(device->memory(), budget_);
+        charge_bytes(initial->bytes());
       }
       charge_bytes(repeated ? initial->bytes() : 0);
       const bool state = repeated && initial->forget_changes(device->memory());
