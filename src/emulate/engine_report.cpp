@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emulate/warp.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 
@@ -26,6 +27,7 @@ std::string thread_text(const Warp& warp, int lane) {
 void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
             const std::string& message) {
   Worker& worker = *warp.worker;
+  worker.unpaid.units += work_cost::report;
   if (worker.launch->options.profiling) return;
   const InstructionOrigin& origin = origin_of(warp, in);
   bool fresh = worker.log.admit(kind, origin.where);

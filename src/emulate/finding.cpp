@@ -117,7 +117,7 @@ bool FindingLog::would_admit(FindingKind kind, const PtxOrigin& where) const {
 }
 
 bool FindingLog::admit(FindingKind kind, const PtxOrigin& where) {
-  ++occurrences_;
+  if (kind != FindingKind::same_value_race) ++occurrences_;
   kinds_ |= std::uint64_t{1} << static_cast<int>(kind);
   if (std::size_t known = place_of(kind, where); known < findings_.size()) {
     ++findings_[known].occurrences;

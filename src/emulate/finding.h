@@ -63,7 +63,7 @@ class FindingLog {
 
   const std::vector<EmulatorFinding>& findings() const { return findings_; }
   bool empty() const { return findings_.empty(); }
-  std::uint64_t occurrences() const { return occurrences_; }
+  std::uint64_t occurrences() const { return occurrences_; }  // notes are not counted: they end no run
   // Also of those that found no room: the verdict must not depend on how much is shown.
   bool has(FindingKind kind) const { return (kinds_ >> static_cast<int>(kind) & 1) != 0; }
   void clear();
