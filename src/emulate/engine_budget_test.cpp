@@ -89,7 +89,7 @@ TEST(EngineBudget, SharedAndLocalMemoryOfBlocksCosts) {
   };
   const std::uint64_t plain = spent("", "", 0);
   const std::string shared = ".extern .shared .align 16 .b8 room[];\n";
-  EXPECT_GT(spent("mov.u64 %rd5, room;\n", shared, 200 << 10), plain + 10 * (200 << 10) / 4);
+  EXPECT_GT(spent("mov.u64 %rd5, room;\n", shared, 200 << 10), plain + 10 * (200 << 10) / 10);
   EXPECT_GT(spent(".local .align 4 .b8 stack[65536];\nmov.u64 %rd5, stack;\n", "", 0), plain + 10 * 65536 * 32 / 8);
 }
 

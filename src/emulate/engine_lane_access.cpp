@@ -40,6 +40,7 @@ bool resolve_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64
     }
     view = view_of(warp, *allocation);
   }
+  if (view.bytes > work_cost::cached_bytes) warp.worker->unpaid.units += work_cost::cold_lane;
   std::uint64_t within = address - view.base;
   if (address < view.base || within > view.bytes || bytes > view.bytes - within) {
     report_fault(warp, in, lane, space, address, bytes, kind);

@@ -319,7 +319,9 @@ void access_space(Warp& warp, const Instruction& in, const MemoryAccess& access,
     return;
   }
   if (!shape.run && !shape.uniform)
-    warp.worker->unpaid.units += work_cost::scattered_lane * static_cast<unsigned>(__builtin_popcount(active));
+    warp.worker->unpaid.units +=
+        (view.bytes > work_cost::cached_bytes ? work_cost::cold_scattered_lane : work_cost::scattered_lane) *
+        static_cast<unsigned>(__builtin_popcount(active));
   if (view.allocation != nullptr && view.allocation->lazy != nullptr &&
       !touch_lanes(warp, *view.allocation, shape, active, range.bytes, store))
     return;

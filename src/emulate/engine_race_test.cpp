@@ -272,5 +272,18 @@ TEST(EngineBarriers, LoopsOfBarriersInAnyWarpOrder) {
   }
 }
 
+// Many threads that set the same flag do nothing wrong, however many they are.
+TEST(EngineRaces, NotesDoNotEndTheRun) {
+  TestKernel kernel("st.global.u32 [%rd1], 7;\nmov.u32 %r20, %r5;\n" + store_r20);
+  kernel.set_a(kernel.memory.allocate(4, "scratch", MemoryAccessRight::read_write).value());
+  kernel.arguments.grid = {200, 1, 1};
+  kernel.limits.faulting_instructions = 10;
+  kernel.output(200 * 32 * 4);
+  const RunResult result = kernel.run();
+  EXPECT_EQ(result.status, RunStatus::ok) << describe(result);
+  EXPECT_FALSE(result.findings.empty());
+  EXPECT_EQ(kernel.undefined_output(200 * 32 * 4), 0u);
+}
+
 }  // namespace
 }  // namespace kw

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emulate/warp.h"
+#include "emulate/work_cost.h"
 
 namespace kw {
 
@@ -47,6 +48,7 @@ EmulatorFinding finding_about(const Warp& warp, FindingKind kind, const Instruct
 void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
             const std::string& message, std::string_view advice) {
   Worker& worker = *warp.worker;
+  worker.unpaid.units += work_cost::report;
   if (worker.launch->options.profiling || worker.racy != nullptr) return;
   const InstructionOrigin& origin = origin_of(warp, in);
   bool fresh = worker.log.admit(kind, origin.where);
@@ -63,6 +65,7 @@ void report(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::
 void suspect(Warp& warp, FindingKind kind, const Instruction& in, int lane, std::uint64_t address,
              const std::string& message) {
   Worker& worker = *warp.worker;
+  worker.unpaid.units += work_cost::report;
   if (worker.racy == nullptr && worker.suspects.admit(kind, origin_of(warp, in).where))
     worker.suspects.add(finding_about(warp, kind, in, lane, address, message));
 }

@@ -13,7 +13,7 @@ namespace {
 // Opcodes whose lanes are computed one by one, or by many steps each.
 constexpr std::array<std::string_view, 12> dear_opcodes = {"div", "rem", "sqrt", "rsqrt", "rcp", "sin",
                                                            "cos", "ex2", "lg2",  "tanh",  "cvt", "testp"};
-constexpr std::array<std::string_view, 6> exchange_opcodes = {"shfl", "vote", "match", "redux", "activemask", "elect"};
+constexpr std::array<std::string_view, 4> exchange_opcodes = {"shfl", "vote", "activemask", "elect"};
 constexpr std::uint64_t fragment_element = 5, product_third = 2;
 
 template <std::size_t count>
@@ -43,6 +43,8 @@ std::uint16_t instruction_units(const FunctionCode& function, const Instruction&
     units = work_cost::matrix_memory_instruction;
   } else if (any_of(dear_opcodes, opcode)) {
     units = work_cost::dear_instruction;
+  } else if (opcode == "match" || opcode == "redux") {
+    units = work_cost::match_instruction;
   } else if (any_of(exchange_opcodes, opcode)) {
     units = work_cost::exchange_instruction;
   } else if (opcode == "ld" || opcode == "ldu" || opcode == "st") {
@@ -59,7 +61,7 @@ std::uint64_t block_units(const LaunchState& launch) {
   const std::uint64_t warp = work_cost::warp + kernel.initially_undefined.size() + kernel.predicates / 4 +
                              kernel.specials.size() * warp_lanes / 2 + kernel.local_addresses.size() * warp_lanes / 2 +
                              byte_units(std::uint64_t{kernel.local_bytes} * warp_lanes);
-  return work_cost::block + launch.warps * warp + 2 * byte_units(launch.shared_bytes);
+  return work_cost::block + launch.warps * warp + launch.shared_bytes / 8;
 }
 
 std::uint64_t launch_units(const LaunchState& launch) {

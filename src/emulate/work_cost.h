@@ -1,7 +1,7 @@
 #pragma once
 // What the emulator's work costs in units of a WorkBudget (base/work_budget.h), which are about nanoseconds of one core
-// with all checks on. Measured with `build/src/judge/storm_bench --costs`; what a kernel can choose is priced at its
-// dearest, so that no kernel costs more time than it pays for by much.
+// with all checks on. `scripts/storms.py` shows how well they fit; what a kernel can choose is priced near its dearest,
+// so that no kernel costs much more time than it pays for.
 
 #include <cstdint>
 
@@ -17,13 +17,17 @@ inline constexpr std::uint16_t simple_instruction = 60;
 inline constexpr std::uint16_t dear_instruction = 400;  // division, roots, exponentials, conversions lane by lane
 inline constexpr std::uint16_t memory_instruction = 120;
 inline constexpr std::uint16_t exchange_instruction = 150;
+inline constexpr std::uint16_t match_instruction = 900;  // each lane with each other
 inline constexpr std::uint16_t matrix_memory_instruction = 3'000;
-inline constexpr std::uint64_t lane_by_lane = 60;    // a lane's access that has no fast path
-inline constexpr std::uint64_t scattered_lane = 12;  // a lane's access away from its neighbours'
-inline constexpr std::uint64_t split = 60;           // a turn of some of a warp's lanes
-inline constexpr std::uint64_t other_split = 6;      // for each further split that is looked at
-inline constexpr std::uint64_t barrier_look = 30;    // for each warp and split when barriers are looked at
-inline constexpr std::uint64_t report = 300;         // an access that goes wrong
+inline constexpr std::uint64_t lane_by_lane = 60;         // a lane's access that has no fast path
+inline constexpr std::uint64_t scattered_lane = 12;       // a lane's access away from its neighbours'
+inline constexpr std::uint64_t cold_scattered_lane = 80;  // the same in an allocation that no cache holds
+inline constexpr std::uint64_t cold_lane = 250;           // and without the fast path
+inline constexpr std::uint64_t cached_bytes = 4 << 20;
+inline constexpr std::uint64_t split = 60;         // a turn of some of a warp's lanes
+inline constexpr std::uint64_t other_split = 6;    // for each further split that is looked at
+inline constexpr std::uint64_t barrier_look = 30;  // for each warp and split when barriers are looked at
+inline constexpr std::uint64_t report = 300;       // an access that goes wrong
 inline constexpr std::uint64_t call = 300;
 inline constexpr std::uint64_t new_page = 600;  // of memory that the host has not touched yet
 inline constexpr std::uint64_t block = 300;
@@ -32,9 +36,9 @@ inline constexpr std::uint64_t launch = 6'000;
 inline constexpr std::uint64_t allocation = 3'000;
 }  // namespace work_cost
 
-// Bytes that are set or copied, a quarter of a unit each; and those of memory that is new to the process.
+// Bytes that are set or copied; and those of memory that is new to the process, which the kernel clears first.
 inline constexpr std::uint64_t byte_units(std::uint64_t bytes) { return bytes / 4 + 1; }
-inline constexpr std::uint64_t new_byte_units(std::uint64_t bytes) { return bytes / 2 + 1; }
+inline constexpr std::uint64_t new_byte_units(std::uint64_t bytes) { return bytes / 4 * 3 + 1; }
 
 // Of an instruction as it was decoded, without what depends on its lanes' addresses.
 std::uint16_t instruction_units(const FunctionCode& function, const Instruction& instruction,

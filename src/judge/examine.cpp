@@ -161,6 +161,7 @@ class Examiner {
         device = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels, budget_);
         if (const auto placed = module_.place_variables(device->memory()); !placed.ok()) return give_up(placed.error());
         initial = std::make_unique<InitialState>(device->memory(), budget_);
+        charge_bytes(initial->bytes());
       }
       charge_bytes(repeated ? initial->bytes() : 0);
       const bool state = repeated && initial->forget_changes(device->memory());
@@ -241,8 +242,11 @@ class Examiner {
     }
     if (run.status == RunStatus::unsupported)
       result_.summary = fmt::format("{} is not emulated; the kernel needs a GPU to be judged", run.unsupported);
-    else if (!result_.findings.empty())
-      result_.summary = result_.findings.front().message;
+    else if (const auto worst =
+                 std::find_if(result_.findings.begin(), result_.findings.end(),
+                              [](const VerdictFinding& found) { return found.severity == Severity::error; });
+             worst != result_.findings.end())
+      result_.summary = worst->message;  // notes of earlier launches may stand before it
     add_case(one, "", 0, 0, false);
   }
 

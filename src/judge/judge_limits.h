@@ -14,7 +14,7 @@ struct JudgeLimits {
   static constexpr std::uint64_t most_memory_bytes = std::uint64_t{8} << 30;
 
   // A unit is about a nanosecond of one core, see base/work_budget.h; a slow core may take three times as long.
-  static constexpr std::uint64_t default_work_units = 12'000'000'000;
+  static constexpr std::uint64_t default_work_units = 22'000'000'000;
 
   std::uint64_t work_units = default_work_units;
   double seconds = default_seconds;                   // by the wall clock, as the last resort

@@ -8,7 +8,7 @@ __global__ void relu(const float* x, float* y, int n) {
 
 extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
   int sum = 0;
-  for (int i = 0; i < 90000; ++i) sum += i % 7;
+  for (int i = 0; i < 40000; ++i) sum += i % 7;
   if (sum == 42) return;
   relu<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
 }

@@ -1,6 +1,6 @@
 // task: relu
 // storm: long sleeps
-// status: timeout|correct
+// status: rejected
 __global__ void relu(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   for (int k = 0; k < 1000000; ++k) __nanosleep(1000000);

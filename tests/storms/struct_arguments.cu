@@ -1,5 +1,5 @@
 // task: relu
-// storm: four kilobytes of arguments for each of thousands of launches
+// storm: four kilobytes of arguments for each of hundreds of launches
 // status: timeout|rejected|correct
 struct Table {
   float values[1000];
@@ -12,5 +12,5 @@ __global__ void relu(const float* x, float* y, int n, Table table) {
 
 extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
   Table table{};
-  for (int i = 0; i < 9900; ++i) relu<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n, table);
+  for (int i = 0; i < 200; ++i) relu<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n, table);
 }
