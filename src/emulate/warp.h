@@ -79,12 +79,6 @@ struct Departure {
   std::uint32_t lowest_jump = ~0u;
 };
 
-// Where a barrier is in the kernel's code.
-struct BarrierPlace {
-  std::vector<bool> behind;      // can be reached from it without going backwards
-  std::vector<bool> leads_back;  // from here it can be reached
-};
-
 // One instruction's share of a cp.async: what it will write into shared memory when it is waited for.
 struct PendingCopy {
   std::array<std::uint32_t, warp_lanes> group{};  // of each lane
@@ -208,7 +202,7 @@ struct Worker {
   StrayShuffle stray;                                       // the first one of the launch
   StopReason stop = StopReason::none;
   std::string unsupported;
-  std::map<std::uint32_t, BarrierPlace> barrier_places;  // in the kernel's own code
+  std::map<std::uint32_t, std::vector<bool>> behind_barrier;  // of a barrier in the kernel's code: what lies behind it
 };
 
 // --- engine.cpp
