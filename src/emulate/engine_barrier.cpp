@@ -124,46 +124,26 @@ std::string place_text(const Warp& warp, const Instruction& in) {
   return fmt::format("line {} ({})", origin_of(warp, in).where.line, origin_of(warp, in).form);
 }
 
-template <class Visit>
-void for_successors(const FunctionCode& code, std::uint32_t pc, Visit visit) {
-  const Instruction& in = code.code[pc];
-  if (in.flow == Flow::branch) visit(in.target);
-  if (in.flow == Flow::branch_table)
-    for (const std::uint32_t target : code.branch_tables[in.detail]) visit(target);
-  const bool ends = in.flow == Flow::branch || in.flow == Flow::branch_table || in.flow == Flow::ret ||
-                    in.flow == Flow::exit || in.flow == Flow::trap;
-  if ((in.guard != no_predicate || !ends) && pc + 1 < code.code.size()) visit(pc + 1);
-}
-
-const BarrierPlace& place_of(Worker& worker, const FunctionCode& code, std::uint32_t barrier) {
-  const auto [found, fresh] = worker.barrier_places.try_emplace(barrier);
-  BarrierPlace& place = found->second;
-  if (!fresh) return place;
-  const auto size = static_cast<std::uint32_t>(code.code.size());
-  place.behind.resize(size);
-  place.leads_back.resize(size);
-  for_successors(code, barrier, [&](std::uint32_t next) { place.behind[next] = next > barrier; });
-  for (std::uint32_t pc = barrier + 1; pc < size; ++pc)
-    if (place.behind[pc])
-      for_successors(code, pc, [&](std::uint32_t next) { place.behind[next] = place.behind[next] || next > pc; });
-  place.leads_back[barrier] = true;
-  for (bool more = true; more;) {
-    more = false;
-    for (std::uint32_t pc = size; pc-- > 0;) {
-      if (place.leads_back[pc]) continue;
-      for_successors(
-          code, pc, [&](std::uint32_t next) { place.leads_back[pc] = place.leads_back[pc] || place.leads_back[next]; });
-      more = more || place.leads_back[pc];
-    }
+// What can be reached from behind an instruction of the kernel without going backwards.
+const std::vector<bool>& behind(Worker& worker, const FunctionCode& code, std::uint32_t barrier) {
+  const auto [place, fresh] = worker.behind_barrier.try_emplace(barrier);
+  std::vector<bool>& reached = place->second;
+  if (!fresh) return reached;
+  reached.resize(code.code.size() + 1);
+  reached[barrier + 1] = true;
+  for (std::uint32_t pc = barrier + 1; pc < code.code.size(); ++pc) {
+    if (!reached[pc]) continue;
+    const Instruction& in = code.code[pc];
+    const bool always = in.guard == no_predicate;
+    if (in.flow == Flow::branch && in.target > pc) reached[in.target] = true;
+    if (in.flow == Flow::branch_table)
+      for (const std::uint32_t target : code.branch_tables[in.detail])
+        if (target > pc) reached[target] = true;
+    const bool ends = in.flow == Flow::branch || in.flow == Flow::branch_table || in.flow == Flow::ret ||
+                      in.flow == Flow::exit || in.flow == Flow::trap;
+    if (!always || !ends) reached[pc + 1] = true;
   }
-  return place;
-}
-
-// By the last thing that a thread did: is it past this barrier, or would it have come to it (again)?
-bool passed_around(const BarrierPlace& place, std::uint32_t barrier, const Departure& exit, std::int64_t last_barrier) {
-  if (!place.behind[exit.last]) return false;  // it left before
-  const bool was_there = last_barrier >= barrier && exit.lowest_jump > barrier;
-  return !was_there || !place.leads_back[exit.last];
+  return reached;
 }
 
 // Threads that have left the kernel by a way that goes on behind the barrier, without having been there.
@@ -174,10 +154,10 @@ void report_passed_around(Block& block, const Waiting& waiting) {
   const auto barrier = static_cast<std::uint32_t>(waiting.first - kernel.code.data());
   for (const Warp& other : block.warps) {
     for (const Departure& exit : other.exits) {
-      const BarrierPlace& place = place_of(*block.worker, kernel, barrier);
+      if (!behind(*block.worker, kernel, barrier)[exit.last]) continue;
       for (LaneMask left = exit.lanes; left != 0; left &= left - 1) {
         const int gone = __builtin_ctz(left);
-        if (!passed_around(place, barrier, exit, other.last_barrier[static_cast<std::size_t>(gone)])) continue;
+        if (other.last_barrier[static_cast<std::size_t>(gone)] >= barrier && exit.lowest_jump > barrier) continue;
         const int lane = __builtin_ctz(waiting.first_lanes);
         report(warp, FindingKind::barrier_divergence, *waiting.first, lane, 0,
                fmt::format("{} has passed around the barrier of {}, at which {} waits, and left the kernel",

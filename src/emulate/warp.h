@@ -81,12 +81,6 @@ struct Departure {
   std::uint32_t lowest_jump = ~0u;
 };
 
-// Where a barrier is in the kernel's code.
-struct BarrierPlace {
-  std::vector<bool> behind;      // can be reached from it without going backwards
-  std::vector<bool> leads_back;  // from here it can be reached
-};
-
 // One instruction's share of a cp.async: what it will write into shared memory when it is waited for.
 struct PendingCopy {
   std::array<std::uint32_t, warp_lanes> group{};  // of each lane
@@ -226,7 +220,7 @@ struct Worker {
   StopReason stop = StopReason::none;
   bool deadlocked = false;  // a block whose threads wait for each other was given up; also known while profiling
   std::string unsupported;
-  std::map<std::uint32_t, BarrierPlace> barrier_places;  // in the kernel's own code
+  std::map<std::uint32_t, std::vector<bool>> behind_barrier;  // of a barrier in the kernel's code: what lies behind it
 };
 
 // --- engine.cpp
