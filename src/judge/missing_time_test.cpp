@@ -91,31 +91,6 @@ TEST(MissingTime, APlanThatCannotBeTimedSaysWhy) {
   EXPECT_NE(verdict.feedback.find("time: not known: "), std::string::npos) << verdict.feedback;
 }
 
-// Trapping because of what full-size memory happens to hold must not look like speed.
-const std::string traps_when_large = R"(
-__global__ void relu(const float* x, float* y, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  __shared__ float tile[256];
-  tile[threadIdx.x] = i < n ? x[i] : 0.0f;
-  __syncthreads();
-  for (int k = 0; k < 64; ++k) {
-    if (tile[threadIdx.x] != tile[threadIdx.x] || n > 1000000000) __trap();
-    __syncthreads();
-  }
-  if (i < n) y[i] = tile[threadIdx.x] > 0.0f ? tile[threadIdx.x] : 0.0f;
-}
-extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
-  relu<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
-}
-)";
-
-TEST(MissingTime, AGuardAgainstTheImpossibleCostsNoTime) {
-  const Verdict verdict = test_judge().judge(suite_task("relu"), traps_when_large, "trap.cu");
-  ASSERT_EQ(verdict.status, VerdictStatus::correct) << describe(verdict);
-  EXPECT_TRUE(verdict.time_us);
-  EXPECT_FALSE(has_flag(verdict, "rough_time"));
-}
-
 // Blocks that wait for each other: the sampled block leaves its wait early.
 TEST(MissingTime, ATimeOfBlocksThatWaitIsCalledRough) {
   const CorpusKernel kernel = CorpusKernel::read(source_root() / "tests/correct/decoupled_lookback.cu");
