@@ -5,7 +5,7 @@
 namespace kw {
 namespace {
 
-constexpr std::uint64_t step_units = 500;  // of a WorkBudget: about nanoseconds
+constexpr std::uint64_t step_units = 150;  // of a WorkBudget: about nanoseconds
 
 TypeKind kind_of(Dtype dtype) {
   switch (dtype) {
