@@ -12,6 +12,12 @@ struct Advice {
 };
 
 constexpr Advice table[] = {
+    {"the compiler itself", "on this source",
+     "the source may be right or wrong, the compiler did not get to say: leave out or rewrite parts until it compiles, "
+     "first what nests deeply (templates, lambdas, macros, brackets), then unusual declarations and inline PTX"},
+    {"the compiler needed more than the allowed", "", "instantiate, unroll or initialise less"},
+    {"the compiler was stopped after", "", "instantiate or unroll less, or split the kernel"},
+    {"the compiler wrote more than the allowed", "", "initialise large arrays in a kernel, not in the source"},
     {"identifier \"cudaMalloc", "", "allocate in the launcher, not in device code"},
     {"identifier \"__half", "is undefined", "add #include <cuda_fp16.h>"},
     {"identifier \"half", "is undefined", "add #include <cuda_fp16.h>"},
@@ -81,6 +87,11 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 }  // namespace
 
 std::string advice_for(std::string_view message) {
+  if (contains(message, "open source file") && (contains(message, "torch/") || contains(message, "ATen/") ||
+                                                contains(message, "c10/") || contains(message, "pybind11/"))) {
+    return "a kernel file has no PyTorch: drop the include and the binding, take raw pointers, and write the function "
+           "`launch` that the task declares";
+  }
   if (contains(message, "open source file")) return "these headers are known: " + well_known_headers();
   for (const Advice& advice : table) {
     if (contains(message, advice.first) && contains(message, advice.second)) return std::string(advice.text);

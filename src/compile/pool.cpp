@@ -74,6 +74,7 @@ class CompilePool::Slot {
     // A compilation is a fork of its worker, and cannot end it: a worker that is lost, idle, starting or at work, was
     // ended by somebody else. That is not the job's fault, so it is tried again with a new one.
     JobResult result{CompileStatus::internal_error, "the compile pool is ending", {}};
+    bool crashed = false;
     for (int attempt = 0; attempt < most_attempts && !pool_.is_ending(); ++attempt) {
       ensure(worker);
       if (!worker) {
@@ -82,6 +83,12 @@ class CompilePool::Slot {
       }
       WorkerProcess::Answer answer = worker->run(job.job, job.limits);
       if (answer.worker_lost) lose(worker);
+      // Once may be the machine's fault. The second fork decides.
+      if (answer.result.status == CompileStatus::compiler_crashed && !crashed) {
+        crashed = true;
+        result = std::move(answer.result);
+        continue;
+      }
       if (answer.result.status != CompileStatus::internal_error || !answer.worker_lost) return std::move(answer.result);
       result = std::move(answer.result);
     }

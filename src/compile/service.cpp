@@ -215,6 +215,8 @@ std::vector<std::string> nvrtc_options(const CompileRequest& request, std::strin
   const bool uses_cuda_library = canonical_source.find("#include <cuda/") != std::string_view::npos ||
                                  canonical_source.find("#include \"cuda/") != std::string_view::npos;
   if (!uses_cuda_library) options.push_back("-D_CG_LIMIT_INCLUDED_DEPENDENCIES");
+  // nvcc has 128-bit integers where g++ has them.
+  if (canonical_source.find("__int128") != std::string_view::npos) options.push_back("--device-int128");
   if (needs_no_runtime(canonical_source)) options.push_back("--minimal");
   return options;
 }

@@ -252,5 +252,28 @@ TEST(CompileCachePath, FailuresOfTheMomentAreNotKept) {
   EXPECT_EQ(cached.compile(request).status, CompileStatus::compiled);
 }
 
+// The depth of its brackets is more than NVRTC's stack holds.
+TEST(CompileService, CrashOfTheCompilerIsAVerdictOfItsOwn) {
+  CompileService service({.pool = {.workers = 1}, .disk_cache = false});
+  const auto nested = [](int depth) {
+    std::string source = "__global__ void k(int* x) { *x = ";
+    for (int i = 0; i < depth; ++i) source += "x[";
+    source += "1";
+    for (int i = 0; i < depth; ++i) source += "]";
+    return source + "; }\n";
+  };
+  CompileRequest request;
+  request.file_name = "deep.cu";
+  request.source = nested(100'000);
+  const CompileResult crashed = service.compile(request);
+  EXPECT_EQ(crashed.status, CompileStatus::compiler_crashed);
+  EXPECT_THAT(crashed.explanation, testing::HasSubstr("the compiler itself crashed on this source"));
+  ASSERT_EQ(crashed.diagnostics.size(), 1u);
+  EXPECT_THAT(crashed.diagnostics[0].advice, testing::HasSubstr("nests deeply"));
+  EXPECT_EQ(service.compile(request).status, crashed.status) << "it is not a matter of luck";
+  request.source = nested(3);
+  EXPECT_TRUE(service.compile(request).ok());
+}
+
 }  // namespace
 }  // namespace kw

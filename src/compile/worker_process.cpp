@@ -58,7 +58,8 @@ JobResult out_of_memory(const CompileLimits& limits) {
 
 JobResult judge_output(Result<CompilerOutput> output, const CompilerJob& job, const CompileLimits& limits) {
   if (!output || output->lowered_names.size() != (output->lowered_names.empty() ? 0 : job.name_expressions.size())) {
-    return failure(CompileStatus::compiler_crashed, "the compiler's answer was malformed");
+    return failure(CompileStatus::compiler_crashed,
+                   "the compiler itself failed on this source: its answer was malformed");
   }
   JobResult result{CompileStatus::compile_error, "", std::move(*output)};
   result.output.ptx_fingerprint.clear();
@@ -84,7 +85,8 @@ JobResult judge_output(Result<CompilerOutput> output, const CompilerJob& job, co
     case NVRTC_ERROR_BUILTIN_OPERATION_FAILURE:
       return failure(CompileStatus::internal_error, "the compiler could not start: " + result.output.log);
     default:
-      return failure(CompileStatus::compiler_crashed, "the compiler stopped with an internal error");
+      return failure(CompileStatus::compiler_crashed,
+                     "the compiler itself failed on this source with an internal error");
   }
   return result;
 }
@@ -105,13 +107,15 @@ JobResult judge(const ReplyHead& head, const std::string& body, const CompilerJo
                                                           mebibytes(limits.output_bytes) + " of log, PTX and cubin");
     case WorkerOutcome::died:
       if (head.signal == SIGSYS) {
-        return failure(CompileStatus::compiler_crashed, "the compiler was stopped at a forbidden system call");
+        return failure(CompileStatus::compiler_crashed,
+                       "the compiler itself failed on this source, at a system call that it may not make");
       }
       // A refused allocation often ends in a crash; then nearly all of the memory was in use.
       if (head.peak_bytes >= limits.memory_bytes / 4 * 3) return out_of_memory(limits);
       return failure(CompileStatus::compiler_crashed,
-                     head.signal != 0 ? "the compiler crashed with " + signal_text(head.signal)
-                                      : "the compiler left with exit code " + std::to_string(head.exit_code));
+                     "the compiler itself crashed on this source (" +
+                         (head.signal != 0 ? signal_text(head.signal) : "exit code " + std::to_string(head.exit_code)) +
+                         ")");
     case WorkerOutcome::not_started:
       return failure(CompileStatus::internal_error, "no process for the compiler: " + body);
     case WorkerOutcome::ready:

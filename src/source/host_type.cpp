@@ -41,7 +41,7 @@ struct Synonym {
   std::string_view name;
   TypeKind kind;
 };
-constexpr std::array<Synonym, 36> synonyms = {{{"size_t", TypeKind::ulong},
+constexpr std::array<Synonym, 56> synonyms = {{{"size_t", TypeKind::ulong},
                                                {"ssize_t", TypeKind::long_},
                                                {"ptrdiff_t", TypeKind::long_},
                                                {"int8_t", TypeKind::schar},
@@ -76,7 +76,27 @@ constexpr std::array<Synonym, 36> synonyms = {{{"size_t", TypeKind::ulong},
                                                {"int_least8_t", TypeKind::schar},
                                                {"uint_least8_t", TypeKind::uchar},
                                                {"int_least16_t", TypeKind::short_},
-                                               {"uint_least16_t", TypeKind::ushort}}};
+                                               {"uint_least16_t", TypeKind::ushort},
+                                               {"int_fast8_t", TypeKind::schar},
+                                               {"uint_fast8_t", TypeKind::uchar},
+                                               {"int_fast16_t", TypeKind::long_},
+                                               {"uint_fast16_t", TypeKind::ulong},
+                                               {"int_fast64_t", TypeKind::long_},
+                                               {"uint_fast64_t", TypeKind::ulong},
+                                               {"u_char", TypeKind::uchar},
+                                               {"u_short", TypeKind::ushort},
+                                               {"u_int", TypeKind::uint},
+                                               {"u_long", TypeKind::ulong},
+                                               {"u_int8_t", TypeKind::uchar},
+                                               {"u_int16_t", TypeKind::ushort},
+                                               {"u_int32_t", TypeKind::uint},
+                                               {"u_int64_t", TypeKind::ulong},
+                                               {"quad_t", TypeKind::long_},
+                                               {"u_quad_t", TypeKind::ulong},
+                                               {"off_t", TypeKind::long_},
+                                               {"time_t", TypeKind::long_},
+                                               {"float_t", TypeKind::float_},
+                                               {"double_t", TypeKind::double_}}};
 
 struct VectorSpec {
   std::string_view prefix;

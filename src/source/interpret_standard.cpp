@@ -25,6 +25,12 @@ const MathFunction math_functions[] = {
     {"sin", std::sin, std::sin},       {"cos", std::cos, std::cos},       {"tanh", std::tanh, std::tanh},
 };
 
+// What INFINITY, HUGE_VAL and NAN stand for.
+bool is_special_number(std::string_view name) {
+  return name == "__builtin_huge_valf" || name == "__builtin_huge_val" || name == "__builtin_inff" ||
+         name == "__builtin_inf" || name == "__builtin_nanf" || name == "__builtin_nan";
+}
+
 float reciprocal_root(float x) { return 1.0f / std::sqrt(x); }
 
 }  // namespace
@@ -176,7 +182,7 @@ Result<std::optional<HostValue>> HostInterpreter::call_standard(std::string_view
   const std::size_t count = expr.children.size() - 1;
   const bool known = name == "abs" || name == "labs" || name == "llabs" || name == "assert" || name == "move" ||
                      name == "clamp" || name == "__builtin_expect" || name == "__builtin_clz" ||
-                     name == "__builtin_ctz" || name == "__builtin_popcount" || name == "__builtin_huge_valf";
+                     name == "__builtin_ctz" || name == "__builtin_popcount" || is_special_number(name);
   std::vector<HostValue> arguments;
   const auto evaluate_all = [&]() -> Result<void> {
     for (std::size_t i = 1; i <= count; ++i) {
@@ -187,8 +193,11 @@ Result<std::optional<HostValue>> HostInterpreter::call_standard(std::string_view
   };
   if (known) {
     KW_TRY_VOID(evaluate_all());
-    if (name == "__builtin_huge_valf") {
-      return Maybe(make_real(types_.basic(TypeKind::float_), std::numeric_limits<double>::infinity()));
+    if (is_special_number(name)) {
+      const bool single = name.back() == 'f' && name != "__builtin_inf";
+      return Maybe(make_real(types_.basic(single ? TypeKind::float_ : TypeKind::double_),
+                             name.starts_with("__builtin_nan") ? std::numeric_limits<double>::quiet_NaN()
+                                                               : std::numeric_limits<double>::infinity()));
     }
     if (name == "clamp" && count == 3) {
       KW_TRY_AT(const HostValue low, apply_binary("<", arguments[0], arguments[1], types_), expr.token);

@@ -208,6 +208,8 @@ bool is_allowed_runtime_call(std::string_view name) {
                               "cudaStreamSynchronize",
                               "cudaGetDevice",
                               "cudaDeviceGetAttribute",
+                              "cudaGetDeviceProperties",
+                              "cudaFuncSetCacheConfig",
                               "cudaLaunchKernel",
                               "cudaLaunchCooperativeKernel",
                               "cudaGetErrorString",
@@ -217,9 +219,11 @@ bool is_allowed_runtime_call(std::string_view name) {
 
 bool is_runtime_type_or_constant(std::string_view name) {
   static const Names names = {"cudaSuccess",    "cudaMemcpyDeviceToDevice", "cudaMemcpyDefault",  "cudaMemcpyKind",
-                              "cudaDeviceAttr", "cudaFuncAttribute",        "cudaFuncAttributes", "cudaError"};
+                              "cudaDeviceAttr", "cudaFuncAttribute",        "cudaFuncAttributes", "cudaError",
+                              "cudaDeviceProp"};
   if (names.contains(name) || name.ends_with("_t")) return true;
-  for (const std::string_view prefix : {"cudaError", "cudaDevAttr", "cudaFuncAttribute", "cudaSharedmemCarveout"}) {
+  for (const std::string_view prefix :
+       {"cudaError", "cudaDevAttr", "cudaFuncAttribute", "cudaFuncCache", "cudaSharedmemCarveout"}) {
     if (name.starts_with(prefix)) return true;
   }
   return false;

@@ -204,6 +204,11 @@ TEST(Rules, HostCallsInTheLauncher) {
       {in_launcher("auto f = cudaMemcpyToSymbol;"), "cuda-host-call"},
       {in_launcher("cudaMemcpyAsync(y, x, n, cudaMemcpyHostToDevice, stream);"), "cuda-host-call"},
       {in_launcher("cudaSetDevice(1);"), "cuda-host-call"},
+      {in_launcher("cudaCheckAll();"), "cuda-host-call"},
+      {"inline void cudaCheckAll(cudaError_t e) { if (e != cudaSuccess) return; }\n" +
+           in_launcher("cudaCheckAll(cudaGetLastError());"),
+       ""},
+      {in_launcher("cudaDeviceProp p; cudaGetDeviceProperties(&p, 0);"), ""},
       {in_launcher("cuModuleLoadData(nullptr, nullptr);"), "library-fallback"},
       {in_launcher("cublasSgemm(0);"), "library-fallback"},
       {in_launcher("thrust::sort(y, y + n);"), "library-fallback"},
