@@ -192,8 +192,9 @@ std::uint32_t next_meeting(const Warp& warp, std::size_t index) {
   return meeting;
 }
 
-// Runs one split until something happens to the set of splits.
-template <bool observed>
+// Runs one split until something happens to the set of splits. Where the kernel has no barriers nobody asks for its
+// jumps.
+template <bool observed, bool barriers>
 void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
   enter_split(warp, warp.splits[index]);
   Worker& worker = *warp.worker;
@@ -243,8 +244,10 @@ void run_split(Warp& warp, std::size_t index, std::int64_t& slice) {
     }
     if (in.flow == Flow::branch) {
       if (active == mask) {
-        from = pc;
-        if (in.target <= pc) lowest_jump = std::min(lowest_jump, in.target);
+        if constexpr (barriers) {
+          from = pc;
+          if (in.target <= pc) lowest_jump = std::min(lowest_jump, in.target);
+        }
         pc = in.target;
         if (!alone) break;
         continue;
@@ -381,6 +384,10 @@ void enter_split(Warp& warp, const Split& split) {
 
 bool run_warp(Warp& warp, std::int64_t slice) {
   refresh_moment(warp);
+  const bool observed = warp.worker->launch->options.observer != nullptr;
+  const bool barriers = !warp.entry->function->barriers.empty();
+  const auto run = observed ? (barriers ? run_split<true, true> : run_split<true, false>)
+                            : (barriers ? run_split<false, true> : run_split<false, false>);
   bool ran = false;
   while (slice > 0 && warp.worker->stop == StopReason::none) {
     int index = pick_split(warp);
@@ -389,10 +396,7 @@ bool run_warp(Warp& warp, std::int64_t slice) {
       continue;
     }
     ran = true;
-    if (warp.worker->launch->options.observer == nullptr)
-      run_split<false>(warp, static_cast<std::size_t>(index), slice);
-    else
-      run_split<true>(warp, static_cast<std::size_t>(index), slice);
+    run(warp, static_cast<std::size_t>(index), slice);
     if (warp.worker->unpaid.units >= paying_units && !pay(*warp.worker)) {
       report_unfinished(warp);
       return true;
