@@ -14,9 +14,8 @@ namespace {
 
 // exp of it overflows a float, products of two do not overflow a half
 constexpr double large_scale = 40;
-// Whether a value is so large that it overflows somewhere must not be left to chance: a few always are, of either sign.
+// Whether a value is so large that it overflows somewhere must not be left to chance: one of either sign always is.
 constexpr double largest = 4 * large_scale;
-constexpr std::int64_t elements_for_one_largest = 64;
 
 void store_float(InputTensor& tensor, std::int64_t index, double value) {
   char* place = tensor.bytes.data() + static_cast<std::size_t>(index) * bytes_of(tensor.dtype);
@@ -43,12 +42,8 @@ void map_floats(InputTensor& tensor, const Change& change) {
 void make_large(InputTensor& tensor, Random random) {
   map_floats(tensor, [](double value) { return std::clamp(value * large_scale, -largest, largest); });
   const auto count = static_cast<std::int64_t>(tensor.bytes.size() / bytes_of(tensor.dtype));
-  const std::int64_t planted = std::min(count, std::max<std::int64_t>(2, count / elements_for_one_largest));
-  for (std::int64_t i = 0; i < planted; ++i) {
-    // One in each of as many stretches, anywhere in it.
-    const std::int64_t begin = i * count / planted, end = (i + 1) * count / planted;
-    store_float(tensor, random.integer(begin, end - 1), i % 2 == 0 ? largest : -largest);
-  }
+  store_float(tensor, random.integer(0, (count - 1) / 2), largest);
+  if (count > 1) store_float(tensor, random.integer((count + 1) / 2, count - 1), -largest);
 }
 
 void make_half_zero(InputTensor& tensor) {
