@@ -183,8 +183,8 @@ bool ends_in_call(std::string_view form) {
 
 // Whether ptxas unrolls a loop: one basic block, not too long, counted in steps that are known. The rule is read off
 // the machine code of the suite's kernels, where nearly all such loops are unrolled; naive matmul_f16 and col_cumsum
-// are exceptions. How long a loop is counts in machine instructions: one with four ex2.approx, which are four each, stays
-// as it is where one of as many PTX instructions is unrolled.
+// are exceptions. How long a loop is counts in machine instructions: one with four ex2.approx, which are four each,
+// stays as it is where one of as many PTX instructions is unrolled.
 bool is_unrolled(const FunctionCode& function, const std::vector<bool>& leader, const Loop& loop, std::uint32_t first,
                  std::uint32_t branch, double machine_instructions) {
   constexpr double most_instructions = 39;
