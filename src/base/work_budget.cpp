@@ -28,7 +28,8 @@ const KindText& text_of(WorkKind kind) {
        "Set and copy less memory; a kernel can write what is needed."},
       {"allocations", "allocating device memory", "allocations", "Allocate scratch memory once, and less of it."},
       {"launcher_steps", "interpreting the launcher", "steps", "Make the launcher's loops shorter."},
-      {"code_bytes", "reading the compiled code", "bytes and instructions of PTX", "Unroll less and instantiate fewer kernels."},
+      {"code_bytes", "reading the compiled code", "bytes and instructions of PTX",
+       "Unroll less and instantiate fewer kernels."},
       {"model_entries", "modelling the time", "instructions and accesses", "Launch fewer different kernels."},
   };
   return texts[static_cast<std::size_t>(kind)];

@@ -77,13 +77,12 @@ void HostMemoryRelease::operator()(std::byte* memory) const {
 LazyPages::LazyPages(std::uint64_t bytes, WorkBudget* budget)
     : read(bytes / page_bytes + 1), written(bytes / page_bytes + 1), held(budget) {}
 
-std::uint64_t LazyPages::touch(std::uint64_t offset, std::uint64_t bytes, bool write) {
+std::uint64_t LazyPages::touch_new(std::uint64_t first, std::uint64_t last, bool write) {
   std::vector<bool>& pages = write ? written : read;
   std::uint64_t fresh = 0;
-  for (std::uint64_t page = offset / page_bytes; page <= (offset + bytes - 1) / page_bytes; ++page) {
-    if (pages[page]) continue;
+  for (std::uint64_t page = first; page <= last; ++page) {
+    fresh += pages[page] ? 0 : 1;
     pages[page] = true;
-    ++fresh;
   }
   return fresh;
 }

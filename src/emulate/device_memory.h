@@ -34,9 +34,16 @@ struct LazyPages {
   HeldMemory held;  // of pages that were written: those are the process's own
 
   LazyPages(std::uint64_t bytes, WorkBudget* budget);
-  // How many pages are touched in this way for the first time.
-  std::uint64_t touch(std::uint64_t offset, std::uint64_t bytes, bool write);
+  // How many pages are touched in this way for the first time: nearly always none.
+  std::uint64_t touch(std::uint64_t offset, std::uint64_t bytes, bool write) {
+    const std::uint64_t first = offset / page_bytes, last = (offset + bytes - 1) / page_bytes;
+    if (first == last && (write ? written : read)[first]) return 0;
+    return touch_new(first, last, write);
+  }
   void forget();
+
+ private:
+  std::uint64_t touch_new(std::uint64_t first, std::uint64_t last, bool write);
 };
 
 enum class MemoryAccessRight : std::uint8_t { read_only, read_write };

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::int64_t fairness_slice =
     4096;  // instructions, after which lanes that wait behind a spinning loop get their turn
-constexpr std::int64_t paying_slice = 8192;        // instructions, after which work is charged at the latest
-constexpr std::uint64_t paying_units = 1'000'000;  // work that is worth charging
+constexpr std::int64_t paying_slice = 8192;  // instructions, after which work is charged at the latest
 
 bool runs_before(const Split& a, const Split& b) {
   if (a.frame->depth != b.frame->depth) return a.frame->depth > b.frame->depth;

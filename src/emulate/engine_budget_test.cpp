@@ -8,7 +8,9 @@ namespace {
 
 using std::chrono::hours;
 
-WorkLimits limits(std::uint64_t units, std::uint64_t bytes = std::uint64_t{1} << 30) { return {units, bytes, hours(1)}; }
+WorkLimits limits(std::uint64_t units, std::uint64_t bytes = std::uint64_t{1} << 30) {
+  return {units, bytes, hours(1)};
+}
 
 constexpr std::uint64_t plenty = 1'000'000'000;
 const std::string store_thread = "mov.u32 %r20, %r5;\n" + store_r20;

@@ -28,7 +28,6 @@ constexpr std::size_t resident_limit = 256;  // blocks under way at once
 constexpr std::uint64_t resident_limit_bytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t grid_limit = std::uint64_t{1} << 31;
 constexpr std::uint32_t block_limit = 1024;
-constexpr std::uint64_t paying_units = 1'000'000;  // work that is worth charging
 
 // What cudaLaunchKernel or the driver would refuse.
 std::string launch_problem(const Program& program, const LaunchArguments& arguments, const RunLimits& limits) {

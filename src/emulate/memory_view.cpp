@@ -108,9 +108,7 @@ bool refine_races(Warp& warp, const MemoryView& view, int wanted_shift) {
   return true;
 }
 
-bool touch(Warp& warp, Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool written) {
-  const std::uint64_t fresh = allocation.lazy->touch(offset, bytes, written);
-  if (fresh == 0) return true;
+bool take_pages(Warp& warp, Allocation& allocation, std::uint64_t fresh, bool written) {
   warp.worker->unpaid.units += fresh * work_cost::new_page;
   if (!written || allocation.lazy->held.add(fresh * LazyPages::page_bytes)) return true;
   warp.worker->stop = StopReason::judgement_budget;

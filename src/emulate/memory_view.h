@@ -45,7 +45,11 @@ bool write_lane(Warp& warp, const Instruction& instruction, PtxSpace space, std:
                 std::uint32_t bytes, const void* value, bool undefined, bool strong = false);
 // Pages of memory that costs nothing until it is touched, see DeviceMemory::allocate_tiled. False, and the worker
 // stops, when there is no memory for them.
-bool touch(Warp& warp, Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool written);
+bool take_pages(Warp& warp, Allocation& allocation, std::uint64_t fresh, bool written);
+inline bool touch(Warp& warp, Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool written) {
+  const std::uint64_t fresh = allocation.lazy->touch(offset, bytes, written);
+  return fresh == 0 || take_pages(warp, allocation, fresh, written);
+}
 
 // The view and the offset of one lane's address (not local memory), checked; false: reported.
 bool resolve_lane(Warp& warp, const Instruction& instruction, PtxSpace space, std::uint64_t address, int lane,

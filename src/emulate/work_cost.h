@@ -49,6 +49,7 @@ std::uint64_t block_units(const LaunchState& launch);
 // What a launch costs before its first block: state for each instruction and each allocation.
 std::uint64_t launch_units(const LaunchState& launch);
 
+inline constexpr std::uint64_t paying_units = 1'000'000;  // work that is worth charging
 // Charges the worker's work to the budget; false, and the worker stops, when it is used up.
 bool pay(Worker& worker);
 
