@@ -9,7 +9,6 @@
 namespace kw {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr CUstream default_stream = nullptr;
 
 // Clocks rise, libraries choose their algorithms and allocate their workspaces.
@@ -20,10 +19,6 @@ constexpr int probe_calls = 5;
 constexpr double hidden_us_max = 10'000;
 // Trials in which the enqueueing was not hidden are made again, so often at most.
 constexpr int repeated_max = 20;
-
-double us_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 double median_of(std::vector<double> samples) {
   std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2), samples.end());
@@ -79,7 +74,13 @@ class CacheFlush {
 
 }  // namespace
 
-ReferenceTimes time_on_gpu(const CudaDriver& driver, const std::function<void()>& call, const TimingOptions& options) {
+double steady_us() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+ReferenceTimes time_on_gpu(const CudaDriver& driver, const std::function<void()>& call, const TimingOptions& options,
+                           double (*host_us)()) {
+  const auto us_since = [host_us](double start) { return host_us() - start; };
   CacheFlush flush(driver);
   Event start(driver), stop(driver);
   const auto finish = [&] {
@@ -87,7 +88,7 @@ ReferenceTimes time_on_gpu(const CudaDriver& driver, const std::function<void()>
     stop.wait();
   };
 
-  const auto warm_up_start = Clock::now();
+  const double warm_up_start = host_us();
   for (int i = 0; i < warm_up_calls || us_since(warm_up_start) < 1000 * warm_up_ms; ++i) {
     call();
     finish();
@@ -97,7 +98,7 @@ ReferenceTimes time_on_gpu(const CudaDriver& driver, const std::function<void()>
   ReferenceTimes times;
   std::vector<double> enqueue_us, flush_us;
   for (int i = 0; i < probe_calls; ++i) {
-    const auto before = Clock::now();
+    const double before = host_us();
     call();
     enqueue_us.push_back(us_since(before));
     finish();
@@ -115,11 +116,11 @@ ReferenceTimes time_on_gpu(const CudaDriver& driver, const std::function<void()>
 
   enqueue_us.clear();
   int repeated = 0, exposed_in_a_row = 0;
-  const auto trials_start = Clock::now();
+  const double trials_start = host_us();
   while (!trials_are_enough(times.trials_us, us_since(trials_start) / 1000, options)) {
     for (int i = 0; i < times.flushes; ++i) flush.enqueue();
     start.record();
-    const auto before = Clock::now();
+    const double before = host_us();
     call();
     const double enqueued_us = us_since(before);
     stop.record();
