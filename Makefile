@@ -77,6 +77,7 @@ bench: build
 	@build/src/arithmetic/arithmetic_bench
 	@build/src/judge/judge_bench
 	@build/src/data/data_bench
+	@build/src/agent/growth_bench
 
 # Ours and Hugging Face's speed on this machine's CPU, in turns.
 bench-model: build parity-env

@@ -1,7 +1,7 @@
 // How fast the emulator is, every check on, in one run on one machine: thread instructions per second on one core, as a
 // share of what the same mix of lane operations reaches without fetching, checking or finding addresses, and with
-// several threads.
-//   build/src/emulate/emulate_bench [--seconds N] [--threads N] [--only NAME] [--json]
+// several threads. Then what lane operations cost against each other; --lanes prints that for every form instead.
+//   build/src/emulate/emulate_bench [--seconds N] [--threads N] [--only NAME] [--json | --lanes]
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 #include "compile/worker.h"
 #include "emulate/emulator.h"
 #include "emulate/operations.h"
+#include "emulate_lanes.h"
 
 namespace {
 
@@ -311,6 +312,10 @@ int main(int argc, char** argv) {
     if (option == "--threads" && i + 1 < argc) threads = std::atoi(argv[++i]);
     if (option == "--only" && i + 1 < argc) only = argv[++i];
     if (option == "--json") json = true;
+    if (option == "--lanes") {
+      report_every_lane_form();
+      return 0;
+    }
   }
   const LoadedModule module = LoadedModule::load(compiled_ptx()).value();
   if (!json) {
@@ -340,6 +345,9 @@ int main(int argc, char** argv) {
     }
     first = false;
   }
-  if (json) fmt::print("\n]\n");
+  if (json)
+    fmt::print("\n]\n");
+  else if (only.empty())
+    report_lane_ratios();
   return 0;
 }

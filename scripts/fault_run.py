@@ -78,14 +78,15 @@ def is_ready(worker):
         return False
 
 
-def killed_workers(work, expected, secret):
-    print("the judge's workers are killed, one each half second:", flush=True)
+def killed_workers(work, expected, secret, undisturbed_s):
+    interval_s = max(0.05, undisturbed_s / 25)  # as often in a run on any machine
+    print(f"the judge's workers are killed, one each {interval_s:.2f} s:", flush=True)
     run = Run(work / "workers", "rl", secret=secret)
     random = numbers(1)
     process, killed = run.start(), 0
     while process.poll() is None:
-        time.sleep(0.5)
-        # Where starting one takes longer than half a second, there would never be any.
+        time.sleep(interval_s)
+        # Where starting one takes longer than that, there would never be any.
         if workers := [worker for worker in children(process.pid) if is_ready(worker)]:
             try:
                 os.kill(random.choice(workers), signal.SIGKILL)
@@ -133,7 +134,7 @@ class SmallDisk:
                     pass
 
 
-def full_disk(work, expected, secret):
+def full_disk(work, expected, secret, _):
     def refused():
         print("  left out: mounting a small disk needs root")
 
@@ -165,7 +166,7 @@ def full_disk(work, expected, secret):
             goes_on(run, expected)
 
 
-def read_only(work, expected, secret):
+def read_only(work, expected, secret, _):
     print("the folder may not be written to:", flush=True)
     with SmallDisk(work / "read-only", "1g") as disk:
         if not disk.mounted:
@@ -205,7 +206,7 @@ def turns_in(store):
         return 0
 
 
-def damaged_files(work, expected, secret):
+def damaged_files(work, expected, secret, _):
     for name in ("trainer/state-2.safetensors", "curriculum.json", "manifest.json"):
         print(f"a byte of the latest checkpoint's {name} is another:", flush=True)
         run = Run(work / ("checkpoint-" + name.replace("/", "-")), "rl", secret=secret)
@@ -260,10 +261,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="kernelwright-faults-") as temporary:
         work = pathlib.Path(temporary)
         undisturbed = Run(work / "undisturbed", "rl")
+        start = time.monotonic()
         if undisturbed.run() != 0:
             sys.exit(f"the undisturbed run failed:\n{undisturbed.output}")
+        undisturbed_s = time.monotonic() - start
         for name in chosen:
-            PARTS[name](work, undisturbed.record(), undisturbed.cache / "secret")
+            PARTS[name](work, undisturbed.record(), undisturbed.cache / "secret", undisturbed_s)
     print("nothing was lost" if not failures else f"{len(failures)} things went wrong")
     return bool(failures)
 

@@ -15,7 +15,7 @@ run_one() {
   [ -d "tests/fuzz/$name" ] && seeds=("tests/fuzz/$name")
   [ -e "tests/fuzz/$name.dict" ] && dictionary=(-dict="tests/fuzz/$name.dict")
   log=$(mktemp)
-  if "$program" -runs="$runs" -timeout=10 -rss_limit_mb=2048 -max_len="${FUZZ_MAX_LEN:-4096}" \
+  if "$program" -runs="$runs" -timeout=300 -rss_limit_mb=2048 -max_len="${FUZZ_MAX_LEN:-4096}" \
     -artifact_prefix=build-asan/crash-"$name"- -print_final_stats=1 "${dictionary[@]}" "$cache/$name" "${seeds[@]}" >"$log" 2>&1; then
     echo "$name: $(awk '/stat::number_of_executed_units/ {print $2}' "$log") executions in $((SECONDS - start)) s, no crash, no hang"
     rm -f "$log"

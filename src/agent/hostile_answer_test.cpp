@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <fstream>
 
 #include "agent/answer.h"
+#include "agent/repeated_answers.h"
 #include "source/rules.h"
 
 namespace kw {
@@ -168,29 +168,11 @@ TEST(HostileAnswers, EndAsNamedOutcomes) {
   for (const Hostile& one : all) EXPECT_EQ(outcome_of(one.text), one.outcome) << one.kind;
 }
 
-// Texts as long as the limit allows, of the kinds that could make a parser slow.
-// About 0.05 s in a release; what grows with the square of its length would take minutes.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr double most_seconds = 15;
-#elif defined(__has_feature)
-constexpr double most_seconds = __has_feature(address_sanitizer) ? 15 : 1;
-#else
-constexpr double most_seconds = 1;
-#endif
-
-TEST(HostileAnswers, TakeLittleTime) {
-  const std::size_t most = AnswerLimits{}.answer_bytes;
-  for (const std::string& part :
-       {std::string("```cuda\nvoid launch("), std::string("void launch("), std::string("``` ~~~ "), std::string("/*"),
-        std::string("\"\\\n"), std::string("R\"("), std::string("{[("), std::string("```\n{\n"), std::string("<|"),
-        std::string("//\n"), std::string("~~~\n```\n"), std::string("\\\n"), std::string("#define a \\\n"),
-        std::string("__global__ "), std::string("</think>"), std::string("```cuda\n/*\n```\n*/\n")}) {
-    const std::string text = repeat(part, most / part.size());
-    const std::clock_t start = std::clock();  // of the processor: other programs do not count
-    const Answer answer = parse_answer(text);
-    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    EXPECT_NE(answer.outcome, AnswerOutcome::kernel) << part;
-    EXPECT_LT(seconds, most_seconds) << part;
+// Texts as long as the limit allows, of the kinds that could make a parser slow; growth_bench has the times.
+TEST(HostileAnswers, OfOnePieceAreNoKernels) {
+  for (const RepeatedText& repeated : repeated_answers()) {
+    const Answer answer = parse_answer(repeated.of_bytes(AnswerLimits{}.answer_bytes));
+    EXPECT_NE(answer.outcome, AnswerOutcome::kernel) << repeated.piece;
   }
 }
 

@@ -14,8 +14,7 @@ using Json = nlohmann::json;
 
 ChildOutcome run(std::vector<std::string> arguments, const std::string& input = "") {
   arguments.insert(arguments.begin(), KW_PROGRAM);
-  auto outcome =
-      run_child({arguments, input, "", {}}, {.wall = std::chrono::seconds(60), .cpu = {}, .memory_bytes = {}});
+  auto outcome = run_child({arguments, input, "", {}}, {.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}});
   EXPECT_TRUE(outcome.ok()) << to_string(outcome.error());
   return std::move(outcome).value();
 }

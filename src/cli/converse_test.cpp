@@ -20,7 +20,7 @@ const std::string kernel = root + "/examples/row_sum_warp.cu";
 
 ChildOutcome run(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), KW_PROGRAM);
-  auto outcome = run_child({arguments, "", "", {}}, {.wall = std::chrono::minutes(5), .cpu = {}, .memory_bytes = {}});
+  auto outcome = run_child({arguments, "", "", {}}, {.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}});
   EXPECT_TRUE(outcome.ok()) << to_string(outcome.error());
   return std::move(outcome).value();
 }

@@ -22,7 +22,7 @@ ChildOutcome run(std::vector<std::string> arguments, const std::string& input = 
                  std::vector<std::string> environment = {}) {
   arguments.insert(arguments.begin(), KW_PROGRAM);
   auto outcome = run_child({arguments, input, "", std::move(environment)},
-                           {.wall = std::chrono::seconds(120), .cpu = {}, .memory_bytes = {}});
+                           {.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}});
   EXPECT_TRUE(outcome.ok()) << to_string(outcome.error());
   return std::move(outcome).value();
 }

@@ -17,7 +17,7 @@ using Json = nlohmann::json;
 
 ChildOutcome run(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), KW_PROGRAM);
-  auto outcome = run_child({arguments, "", "", {}}, {.wall = std::chrono::seconds(120), .cpu = {}, .memory_bytes = {}});
+  auto outcome = run_child({arguments, "", "", {}}, {.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}});
   EXPECT_TRUE(outcome.ok()) << to_string(outcome.error());
   return std::move(outcome).value();
 }

@@ -151,7 +151,8 @@ TEST(CompileService, LimitsHold) {
       "template <long id> struct T<0, id> { int leaf; };\n__global__ void k(int* x) { *x = sizeof(T<22, 1>); }");
   request.limits.wall_ms = 300;
   EXPECT_EQ(service().compile(request).status, CompileStatus::timeout);
-  request.limits.wall_ms = 20'000;
+  request.limits.wall_ms = 3'600'000;
+  request.limits.cpu_seconds = 3600;
   request.limits.memory_bytes = 96u << 20;
   EXPECT_EQ(service().compile(request).status, CompileStatus::out_of_memory);
 

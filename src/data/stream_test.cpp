@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "base/hash.h"
@@ -153,21 +152,6 @@ TEST(ExampleStream, TasksAreReadBackFromTheirJson) {
     EXPECT_EQ(read->sizes_small, task.sizes_small);
     for (const Sizes& sizes : task.all_sizes()) EXPECT_TRUE(task.check_sizes(sizes).ok()) << to_string(sizes);
   }
-}
-
-TEST(ExampleStream, MakesThousandsOfExamplesASecond) {
-  const ExampleStream stream = stream_of(DataSplit::train);
-  const auto start = std::chrono::steady_clock::now();
-  std::size_t bytes = 0;
-  for (std::uint64_t i = 0; i < 2000; ++i) {
-    const Example example = stream.example_at(i);
-    bytes += example.kernel.size() + example.drawn.task.pytorch.size();
-  }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  RecordProperty("examples_per_second", static_cast<int>(2000 / seconds));
-  EXPECT_GT(bytes, 1'000'000u);
-  // 5,000 a second on a core of its own; here others may be using it.
-  EXPECT_GT(2000 / seconds, 500);
 }
 
 // What training sees and what is held out have no structure and no size in common.

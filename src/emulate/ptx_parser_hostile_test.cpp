@@ -1,12 +1,12 @@
 // Wrong, huge and malicious text: a clear error with its line, within the limits.
 
-#include <chrono>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "emulate/growing_ptx.h"
 #include "emulate/ptx_parser.h"
 #include "emulate/ptx_parser_invariants.h"
 
@@ -14,32 +14,14 @@ namespace kw {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr std::string_view head = ".version 9.0\n.target sm_80\n.address_size 64\n";
-
-std::string in_kernel(std::string_view body) {
-  return std::string(head) + ".entry k(.param .u64 a)\n{\n.reg .pred %p<5>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n" +
-         std::string(body) + "\n}\n";
-}
-
-std::string repeated(std::string_view text, std::size_t times) {
-  std::string all;
-  all.reserve(text.size() * times);
-  for (std::size_t i = 0; i < times; ++i) all += text;
-  return all;
-}
+constexpr std::string_view head = ptx_head;
+constexpr auto in_kernel = ptx_in_kernel;
+constexpr auto repeated = repeated_ptx;
 
 Error error_of(std::string_view text) {
   const auto module = parse_ptx(text);
   EXPECT_FALSE(module.ok());
   return module.ok() ? Error{} : module.error();
-}
-
-double seconds_to_parse(std::string_view text, bool ok) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto module = parse_ptx(text);
-  EXPECT_EQ(module.ok(), ok) << (module.ok() ? "" : to_string(module.error()));
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 struct Wrong {
@@ -202,44 +184,11 @@ TEST(PtxParserHostile, InitialValueLimitSlow) {
   EXPECT_EQ(module->variables[0].bytes, ((std::uint64_t{9} << 20) + 1) * 4);
 }
 
-// Four times the text may not take sixteen times the time. The bound is loose: machines are busy.
-TEST(PtxParserHostile, TimeIsLinearSlow) {
-  struct Shape {
-    const char* name;
-    std::string (*text)(std::size_t);
-    bool ok;
-  };
-  const Shape shapes[] = {
-      {"instructions", [](std::size_t n) { return in_kernel(repeated("add.s32 %r1, %r2, %r3;\n", n)); }, true},
-      {"scopes with labels", [](std::size_t n) { return in_kernel(repeated("{ L: bra L; }\n", n)); }, true},
-      {"forward branches",
-       [](std::size_t n) { return in_kernel(repeated("{{{{{{{{ bra E; }}}}}}}}\n", n) + "E: ret;"); }, true},
-      {"shadowed names",
-       [](std::size_t n) { return in_kernel(repeated("{ .reg .b32 x; .param .b32 y; mov.b32 x, y; }\n", n / 4)); },
-       true},
-      {"inlined places",
-       [](std::size_t n) { return in_kernel(repeated(".loc 2 1 1, function_name f, inlined_at 2 1 1\nret;\n", n)); },
-       true},
-      {"one long line", [](std::size_t n) { return in_kernel(repeated("ret; ", n) + "?"); }, false},
-      {"comments before colons", [](std::size_t n) { return in_kernel(repeated("ret /* x */ ; ", n)); }, true},
-      {"empty lists",
-       [](std::size_t n) { return std::string(head) + ".global .b8 x[100000000] = {" + repeated("0,", n) + "0};"; },
-       true},
-      {"small functions",
-       [](std::size_t n) {
-         std::string all = in_kernel(repeated("{ .reg .b32 a; }\n", n / 4));
-         for (std::size_t i = 0; i < n / 10; ++i) all += ".func f" + std::to_string(i) + "() { ret; }\n";
-         return all;
-       },
-       true},
-  };
-  for (const Shape& shape : shapes) {
-    SCOPED_TRACE(shape.name);
-    const std::string small = shape.text(60000);
-    const std::string large = shape.text(240000);
-    const double before = seconds_to_parse(small, shape.ok);
-    const double after = seconds_to_parse(large, shape.ok);
-    EXPECT_LT(after, 4 * 3 * before + 0.1);
+// How the time grows with them says growth_bench.
+TEST(PtxParserHostile, ManyOfOneKindAreReadSlow) {
+  for (const GrowingPtx& shape : growing_ptx()) {
+    const auto module = parse_ptx(shape.of_pieces(240'000));
+    EXPECT_EQ(module.ok(), shape.is_ptx) << shape.name << (module.ok() ? "" : ": " + to_string(module.error()));
   }
 }
 

@@ -17,6 +17,8 @@ namespace kw {
 namespace {
 
 constexpr int conversations = 8;
+// Only for a child that never ends.
+const ChildLimits patient{.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}};
 
 // Conversations of different lengths: what is said depends on the sampling seed as well.
 std::string uneven_script(const ScriptedQuestion& question) {
@@ -88,7 +90,7 @@ TEST(KilledConversationsSlow, GoOnAndEndAsIfUndisturbed) {
   int killed = 0;
   for (;; ++killed) {
     ASSERT_LT(killed, 200);
-    const auto outcome = run_child({child_arguments(folder.path(), random.integer(20, 2500)), "", "", {}});
+    const auto outcome = run_child({child_arguments(folder.path(), random.integer(20, 2500)), "", "", {}}, patient);
     ASSERT_TRUE(outcome.ok());
     const std::int64_t now = stored_turns(folder.path());
     EXPECT_GE(now, turns) << "what was stored is lost";
@@ -115,7 +117,7 @@ TEST(KilledConversationsSlow, FromOutside) {
     if (outcome->succeeded()) break;
     ASSERT_EQ(outcome->end, ChildEnd::deadline) << outcome->error_output;
   }
-  const auto outcome = run_child({child_arguments(folder.path(), 0), "", "", {}});
+  const auto outcome = run_child({child_arguments(folder.path(), 0), "", "", {}}, patient);
   ASSERT_TRUE(outcome.ok() && outcome->succeeded()) << outcome->error_output;
   EXPECT_EQ(*read_file(folder.path() / "out.json"), expected);
 }

@@ -1,6 +1,5 @@
 #include "judge/judge.h"
 
-#include <chrono>
 #include <fstream>
 
 #include "judge/batch.h"
@@ -49,7 +48,7 @@ TEST(Judge, NamesTheLineThatStoredAWrongValue) {
   EXPECT_NE(verdict.feedback.find("y[i] = x[i] > 0.0f"), std::string::npos) << verdict.feedback;
 }
 
-TEST(Judge, TellsWhatIsNoKernelQuickly) {
+TEST(Judge, TellsWhatIsNoKernelWithoutCompilingIt) {
   const Task task = suite_task("relu");
   const std::pair<std::string, std::string> files[] = {
       {"empty", ""},
@@ -64,13 +63,12 @@ TEST(Judge, TellsWhatIsNoKernelQuickly) {
   };
   for (const auto& [name, text] : files) {
     SCOPED_TRACE(name);
-    const auto start = std::chrono::steady_clock::now();
     const Verdict verdict = test_judge().judge(task, text, "x.cu");
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     EXPECT_TRUE(verdict.status == VerdictStatus::rejected || verdict.status == VerdictStatus::launcher_error)
         << describe(verdict);
     EXPECT_FALSE(verdict.summary.empty());
-    EXPECT_LT(took.count(), 1.0);
+    EXPECT_EQ(verdict.compile_ms, 0);
+    for (const auto& [stage, ms] : verdict.stages_ms) EXPECT_EQ(stage, "read") << "more was done than reading it";
   }
 }
 

@@ -141,7 +141,7 @@ TEST(Ncu, Command) {
 }
 
 TEST(Ncu, MissingProgramIsAnError) {
-  const auto report = run_ncu({"true"}, {"/no/such/ncu", CounterDetail::brief, std::chrono::milliseconds(5000)});
+  const auto report = run_ncu({"true"}, {"/no/such/ncu", CounterDetail::brief, std::chrono::minutes(10)});
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.error().advice.find("nsight-compute"), std::string::npos) << to_string(report.error());
   EXPECT_FALSE(run_ncu({}).ok());
@@ -149,7 +149,7 @@ TEST(Ncu, MissingProgramIsAnError) {
 
 TEST(Ncu, RunsAProgramAndReadsItsTable) {
   // A stand-in that prints what it was asked, so that the whole way is walked without a GPU.
-  NcuOptions options{"echo", CounterDetail::brief, std::chrono::milliseconds(5000)};
+  NcuOptions options{"echo", CounterDetail::brief, std::chrono::minutes(10)};
   const auto no_table = run_ncu({"program"}, options);
   ASSERT_FALSE(no_table.ok());
   EXPECT_EQ(no_table.error().message, "the output of ncu has no table");

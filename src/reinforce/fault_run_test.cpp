@@ -14,25 +14,29 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Ends one worker after the other until it is destroyed.
+// Ends a worker whenever it is asked to: how many are lost depends on the work, not on how long it takes.
 class WorkerKiller {
  public:
   explicit WorkerKiller(CompilePool& pool) : pool_(pool), thread_([this](std::stop_token stop) { work(stop); }) {}
+  void kill_one() { ++wanted_; }
   int killed() const { return killed_; }
 
  private:
   void work(const std::stop_token& stop) {
     Random random(20261116);
-    while (!stop.stop_requested()) {
-      std::this_thread::sleep_for(500ms);
+    for (int last = 0; !stop.stop_requested(); std::this_thread::sleep_for(2ms)) {
       const std::vector<int> pids = pool_.worker_pids();
-      if (pids.empty()) continue;
+      if (killed_ >= wanted_ || pids.empty()) continue;
       const auto chosen = random.integer(0, static_cast<std::int64_t>(pids.size()) - 1);
-      killed_ += ::kill(pids[static_cast<std::size_t>(chosen)], SIGKILL) == 0;
+      const int pid = pids[static_cast<std::size_t>(chosen)];
+      if (pid == last) continue;  // the pool may not have noticed yet
+      last = pid;
+      killed_ += ::kill(pid, SIGKILL) == 0;
     }
   }
 
   CompilePool& pool_;
+  std::atomic<int> wanted_ = 0;
   std::atomic<int> killed_ = 0;
   std::jthread thread_;
 };
@@ -88,11 +92,18 @@ FaultRun fault_run(bool disturbed) {
   options.judge_workers = 2;
   options.conversations = folder.path() / "conversations";
   ReinforceHooks hooks;
-  hooks.episode.on_said = [](const Episode& episode, const Turn&, GeneratedSample& said) {
+  std::optional<WorkerKiller> killer;
+  std::atomic<int> events = 0;
+  const auto disturb = [&] {  // 16 times in a run of 40 answers
+    if (killer && ++events % 5 == 0) killer->kill_one();
+  };
+  hooks.episode.on_said = [&](const Episode& episode, const Turn&, GeneratedSample& said) {
+    disturb();
     said.text = kernel_for(episode);
     said.finish = FinishReason::stop_token;
   };
   hooks.pay = [&](const Episode& episode, const Turn&, TurnSample& sample) {
+    disturb();
     ASSERT_TRUE(sample.verdict) << sample.message;
     const Verdict& verdict = *sample.verdict;
     if (verdict.status == VerdictStatus::internal_error) {
@@ -116,7 +127,6 @@ FaultRun fault_run(bool disturbed) {
   const auto learner = test_learner();
   Checkpoints checkpoints = Checkpoints::open(folder.path() / "checkpoints").value();
   EXPECT_TRUE(service.facts().ok());
-  std::optional<WorkerKiller> killer;
   if (disturbed) killer.emplace(service.pool());
   const auto summary =
       reinforce({.policy = *learner}, judge, test_pool(), test_curriculum(), options, checkpoints, run.log, hooks);
@@ -137,8 +147,9 @@ TEST(FaultRunSlow, KilledWorkersAndKernelsThatHangOrCrashDoNotStopIt) {
   EXPECT_EQ(undisturbed.not_judged, 0);
   EXPECT_EQ(undisturbed.hostile, 4);
   EXPECT_GE(disturbed.killed, 3);
-  // A job whose worker was killed is done by another: where that worked out every time, not a bit is different.
-  EXPECT_LE(disturbed.not_judged, 10);
+  // A job whose worker was killed is done by another, three times at most: where that worked out every time, not a bit
+  // is different.
+  EXPECT_LE(disturbed.not_judged, disturbed.killed / 4 + 1);
   if (disturbed.not_judged == 0) {
     EXPECT_EQ(disturbed.weights, undisturbed.weights);
     EXPECT_EQ(disturbed.log.lines, undisturbed.log.lines);

@@ -18,6 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Only for a child that never ends.
+const ChildLimits patient{.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}};
+
 Result<void> go_on(const fs::path& folder, std::int64_t kill_at) {
   const auto learner = test_learner();
   ReinforceOptions options = short_run(Algorithm::dapo);
@@ -87,7 +90,7 @@ std::size_t lines_of(const fs::path& file) {
 const Undisturbed& undisturbed() {
   static const Undisturbed result = [] {
     TemporaryFolder folder;
-    const auto ended = run_child({arguments_for(folder.path(), 0), "", "", {}});
+    const auto ended = run_child({arguments_for(folder.path(), 0), "", "", {}}, patient);
     EXPECT_TRUE(ended.ok() && ended->succeeded()) << (ended.ok() ? ended->error_output : "");
     return Undisturbed{file_text(folder.path() / "weights"), log_of(folder.path()), lines_of(folder.path() / "turns")};
   }();
@@ -101,7 +104,7 @@ TEST(KilledRunSlow, GoesOnAndEndsWithTheSameBits) {
   int killed = 0;
   for (;; ++killed) {
     ASSERT_LT(killed, 60);
-    const auto ended = run_child({arguments_for(folder.path(), random.integer(5, 260)), "", "", {}});
+    const auto ended = run_child({arguments_for(folder.path(), random.integer(5, 260)), "", "", {}}, patient);
     ASSERT_TRUE(ended.ok());
     if (ended->succeeded()) break;
     ASSERT_EQ(ended->end, ChildEnd::signalled) << ended->error_output;
@@ -115,11 +118,11 @@ TEST(KilledRunSlow, GoesOnAndEndsWithTheSameBits) {
 TEST(KilledRunSlow, HoldsNoConversationTwice) {
   const Undisturbed& expected = undisturbed();
   TemporaryFolder folder;
-  ASSERT_TRUE(run_child({arguments_for(folder.path(), 60), "", "", {}}).ok());
+  ASSERT_TRUE(run_child({arguments_for(folder.path(), 60), "", "", {}}, patient).ok());
   const std::size_t before = lines_of(folder.path() / "turns");
   EXPECT_GT(before, 0u);
   EXPECT_LT(before, expected.turns);
-  const auto ended = run_child({arguments_for(folder.path(), 0), "", "", {}});
+  const auto ended = run_child({arguments_for(folder.path(), 0), "", "", {}}, patient);
   ASSERT_TRUE(ended.ok() && ended->succeeded()) << ended->error_output;
   EXPECT_EQ(lines_of(folder.path() / "turns"), expected.turns);
   EXPECT_EQ(file_text(folder.path() / "weights"), expected.weights);

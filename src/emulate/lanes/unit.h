@@ -1,7 +1,7 @@
 #pragma once
 // What an operation is made of. Every file of lanes/ is compiled three times, KW_LANES being the namespace of the
 // build; a row of the table is a form and a function of one lane, which the loops here apply to 32. The compiler
-// vectorises them (lane_speed_test.cpp shows it).
+// vectorises them (emulate_bench --lanes shows it).
 
 #include <immintrin.h>
 
