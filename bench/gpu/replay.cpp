@@ -82,7 +82,7 @@ void pack(Bench& bench, const std::string& folder, const std::string& only) {
 void replay(const std::string& file, bool bare) {
   const std::string bytes = read_file(file, std::size_t{1} << 30).value();
   ByteReader reader(bytes);
-  auto session = DeviceSession::open(0);
+  auto session = DeviceSession::open();
   if (!session.ok()) {
     std::cout << to_string(session.error()) << "\n";
     std::exit(2);

@@ -22,7 +22,6 @@ namespace {
 struct CalibrateArguments {
   std::string measured;
   std::string measure;
-  int gpu = 0;
   std::string profile = "h200";
   std::string out;
   std::string rows;
@@ -118,13 +117,12 @@ std::string today() {
 }
 
 // Measures on this machine's GPU and keeps the times in the file.
-Result<void> measure_into(const std::string& file, int device, const DeviceProfile& profile) {
+Result<void> measure_into(const std::string& file, const DeviceProfile& profile) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ServiceOptions service_options;
   service_options.pool.workers = cores;
   CompileService service(service_options);
   GpuBackendOptions options;
-  options.pool.device = device;
   options.pool.workers = 3;
   KW_TRY(const auto gpu, GpuBackend::start(service, options));
   KW_TRY(const auto suite, suite_folder());
@@ -146,7 +144,7 @@ void run_calibrate(Context& context, CalibrateArguments arguments) {
     return fail(context,
                 Error{"give either --measured FILE or --measure FILE", "see kernelwright calibrate --help", {}});
   if (!arguments.measure.empty()) {
-    if (const auto done = measure_into(arguments.measure, arguments.gpu, *start); !done.ok()) {
+    if (const auto done = measure_into(arguments.measure, *start); !done.ok()) {
       fail(context, done.error());
       if (interrupted()) context.exit_code = exit_interrupted;
       return;
@@ -233,7 +231,7 @@ void add_calibrate_command(CLI::App& app, Context& context) {
   calibrate->add_option("--measured", arguments->measured, "times from a file of JSON lines: task, kernel, size, us");
   calibrate->add_option("--measure", arguments->measure,
                         "measure the suite, the micro-benchmarks and the tests' kernels on this GPU, into this file");
-  calibrate->add_option("--gpu", arguments->gpu, "which GPU, as the driver counts them")->capture_default_str();
+  add_gpu_option(*calibrate);
   calibrate->add_option("--profile", arguments->profile, "the profile to start from, or its YAML file")
       ->capture_default_str();
   calibrate->add_option("--out", arguments->out, "where the fitted profile goes; without, nothing is written");

@@ -3,12 +3,24 @@
 #include <cstdio>
 #include <iostream>
 
+#include "gpu/gpu_choice.h"
 #include "task/task_file.h"
 
 namespace kw::cli {
 
 void add_json_flag(CLI::App& command, Context& context) {
   command.add_flag("--json", context.json, "print the result as JSON on standard output");
+}
+
+void add_gpu_option(CLI::App& command) {
+  command.add_option_function<int>(
+      "--gpu",
+      [](const int& number) {
+        if (const auto chosen = choose_gpu(number); !chosen.ok())
+          throw CLI::ValidationError("--gpu", chosen.error().message);
+      },
+      "which GPU, as the driver counts them: for kernels, PyTorch and models alike");
+  for (CLI::App* below : command.get_subcommands({})) add_gpu_option(*below);
 }
 
 Json to_json(const Error& error) {

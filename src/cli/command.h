@@ -45,6 +45,9 @@ void add_train_sft_command(CLI::App& train, Context& context);
 void add_train_gather_command(CLI::App& train, Context& context);
 void add_train_rl_command(CLI::App& train, Context& context);
 
+// `--gpu N`, for a command that uses a GPU: see gpu/gpu_choice.h.
+void add_gpu_option(CLI::App& command);
+
 // `--json`, for a command that prints a result.
 void add_json_flag(CLI::App& command, Context& context);
 

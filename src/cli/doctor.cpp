@@ -162,11 +162,13 @@ Part check_gpu() {
   const auto pool = GpuPool::start(options);
   if (!pool.ok()) return {"GPU", Health::optional, pool.error().message, "nvidia-smi"};
   const GpuFacts& facts = (*pool)->facts();
-  return {"GPU", Health::works,
+  return {"GPU", facts.confined ? Health::works : Health::weaker,
           fmt::format("{}, {} multiprocessors, {} memory, driver {}.{}; worker: {}", facts.name, facts.multiprocessors,
                       bytes_text(static_cast<double>(facts.memory_bytes)), facts.driver_version / 1000,
                       facts.driver_version % 1000 / 10, facts.protection),
-          ""};
+          facts.confined
+              ? ""
+              : "run as root or allow user namespaces, so that a kernel that takes over its worker finds no files"};
 }
 
 Part check_torch_on_gpu() {

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/kernel_argument.h"
 #include "cli/verdict_print.h"
+#include "gpu/gpu_choice.h"
 #include "judge/batch.h"
 #include "judge/gpu_backend.h"
 #include "judge/judge_session.h"
@@ -32,7 +33,6 @@ struct JudgeArguments {
   int workers = 0;
   bool no_cache = false;
   bool no_time = false;
-  int gpu = 0;
   bool no_emulator = false;
   bool no_pytorch = false;
   bool no_explain = false;
@@ -48,11 +48,11 @@ Result<std::unique_ptr<GpuBackend>> gpu_from(const JudgeArguments& arguments, Co
   std::unique_ptr<GpuBackend> none;
   if (arguments.backend == "emulator") return none;
   GpuBackendOptions options;
-  options.pool.device = arguments.gpu;
+  options.pool.counters = arguments.counters;
   options.pool.workers = workers;
   options.pytorch = !arguments.no_pytorch;
   auto started = GpuBackend::start(service, options);
-  if (!started.ok() && arguments.backend == "auto") return none;
+  if (!started.ok() && arguments.backend == "auto" && !gpu_is_chosen()) return none;
   return started;
 }
 
@@ -170,7 +170,7 @@ void add_judge_command(CLI::App& app, Context& context) {
       ->capture_default_str();
   judge->add_option("--profile", arguments->profile,
                     "the device whose time is modelled, or a profile's YAML file; without it h200, or the GPU's own");
-  judge->add_option("--gpu", arguments->gpu, "which GPU, as the driver counts them")->capture_default_str();
+  add_gpu_option(*judge);
   judge->add_option("--batch", arguments->batch,
                     "judge every line of this JSON-lines file: id, task, kernel or kernel_file");
   judge->add_option("--out", arguments->out, "where the verdicts of a batch go; what stands there is not judged again");

@@ -71,6 +71,10 @@ int run(int argc, char** argv) {
   add_config_command(app, context);
   add_train_command(app, context);
 
+  for (const char* name : {"doctor", "generate", "optimize", "evaluate", "train", "bench"})
+    add_gpu_option(*app.get_subcommand(name));
+  for (const char* name : {"chat", "generate"}) add_gpu_option(*app.get_subcommand("model")->get_subcommand(name));
+
   kw::install_interrupt_handling();
   try {
     app.parse(argc, argv);

@@ -3,7 +3,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
+#include <string>
 
 #include "emulated_driver/state.h"
 
@@ -42,6 +45,32 @@ bool Device::has_function(CUfunction function) const {
 }
 
 namespace {
+
+constexpr int most_devices = 16;
+
+// As the NVIDIA driver reads CUDA_VISIBLE_DEVICES: up to the first entry that names no device.
+std::vector<int> visible_devices() {
+  const char* wanted = std::getenv("KERNELWRIGHT_EMULATED_GPUS");
+  const int count = std::clamp(wanted != nullptr ? std::atoi(wanted) : 1, 0, most_devices);
+  std::vector<int> visible;
+  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (list == nullptr) {
+    for (int number = 0; number < count; ++number) visible.push_back(number);
+    return visible;
+  }
+  std::istringstream entries(list);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    char* end = nullptr;
+    const long number = std::strtol(entry.c_str(), &end, 10);
+    if (entry.empty() || *end != '\0' || number < 0 || number >= count) break;
+    visible.push_back(static_cast<int>(number));
+  }
+  return visible;
+}
+
+bool is_shown(const Device& device, CUdevice number) {
+  return number >= 0 && static_cast<std::size_t>(number) < device.visible.size();
+}
 
 int attribute(CUdevice_attribute wanted) {
   switch (wanted) {
@@ -113,6 +142,8 @@ KW_EXPORT CUresult cuInit(unsigned int flags) {
   Device& state = device();
   if (state.forked) return CUDA_ERROR_NOT_INITIALIZED;
   std::lock_guard lock(state.mutex);
+  if (!state.initialised) state.visible = visible_devices();
+  if (state.visible.empty()) return CUDA_ERROR_NO_DEVICE;
   if (!state.initialised) ::pthread_atfork(nullptr, nullptr, [] { device().forked = true; });
   state.initialised = true;
   return CUDA_SUCCESS;
@@ -125,26 +156,26 @@ KW_EXPORT CUresult cuDriverGetVersion(int* version) {
 }
 
 KW_EXPORT CUresult cuDeviceGetCount(int* count) {
-  return with_device([&](Device&) {
+  return with_device([&](Device& state) {
     if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *count = 1;
+    *count = static_cast<int>(state.visible.size());
     return CUDA_SUCCESS;
   });
 }
 
 KW_EXPORT CUresult cuDeviceGet(CUdevice* number, int ordinal) {
-  return with_device([&](Device&) {
+  return with_device([&](Device& state) {
     if (number == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (ordinal != 0) return CUDA_ERROR_INVALID_DEVICE;
-    *number = 0;
+    if (!is_shown(state, ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+    *number = ordinal;
     return CUDA_SUCCESS;
   });
 }
 
 KW_EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice number) {
-  return with_device([&](Device&) {
+  return with_device([&](Device& state) {
     if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-    if (number != 0) return CUDA_ERROR_INVALID_DEVICE;
+    if (!is_shown(state, number)) return CUDA_ERROR_INVALID_DEVICE;
     std::strncpy(name, "Kernelwright emulated GPU", static_cast<std::size_t>(length) - 1);
     name[length - 1] = '\0';
     return CUDA_SUCCESS;
@@ -152,27 +183,28 @@ KW_EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice number) {
 }
 
 KW_EXPORT CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice number) {
-  return with_device([&](Device&) {
+  return with_device([&](Device& state) {
     if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (number != 0) return CUDA_ERROR_INVALID_DEVICE;
+    if (!is_shown(state, number)) return CUDA_ERROR_INVALID_DEVICE;
     std::memcpy(uuid->bytes, "kernelwright-emu", sizeof uuid->bytes);
+    uuid->bytes[15] = static_cast<char>(uuid->bytes[15] + state.visible[static_cast<std::size_t>(number)]);
     return CUDA_SUCCESS;
   });
 }
 
 KW_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute wanted, CUdevice number) {
-  return with_device([&](Device&) {
+  return with_device([&](Device& state) {
     if (value == nullptr || wanted <= 0 || wanted >= CU_DEVICE_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
-    if (number != 0) return CUDA_ERROR_INVALID_DEVICE;
+    if (!is_shown(state, number)) return CUDA_ERROR_INVALID_DEVICE;
     *value = attribute(wanted);
     return CUDA_SUCCESS;
   });
 }
 
 KW_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice number) {
-  return with_device([&](Device&) {
+  return with_device([&](Device& state) {
     if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (number != 0) return CUDA_ERROR_INVALID_DEVICE;
+    if (!is_shown(state, number)) return CUDA_ERROR_INVALID_DEVICE;
     *bytes = device_memory_bytes;
     return CUDA_SUCCESS;
   });
@@ -181,14 +213,14 @@ KW_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice number) {
 KW_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice number) {
   return with_device([&](Device& state) {
     if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (number != 0) return CUDA_ERROR_INVALID_DEVICE;
+    if (!is_shown(state, number)) return CUDA_ERROR_INVALID_DEVICE;
     *context = &state.context;
     return CUDA_SUCCESS;
   });
 }
 
 KW_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice number, unsigned int) {
-  return with_device([&](Device&) { return number == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; });
+  return with_device([&](Device& state) { return is_shown(state, number) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; });
 }
 
 KW_EXPORT CUresult cuCtxSetCurrent(CUcontext context) {

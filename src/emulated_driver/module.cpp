@@ -1,6 +1,9 @@
 // Modules, their functions and their variables.
 
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -24,6 +27,12 @@ bool looks_like_ptx(const char* image) {
 CUresult invalid_ptx(const Error& error) {
   std::fprintf(stderr, "emulated driver: %s\n", to_string(error).c_str());
   return CUDA_ERROR_INVALID_PTX;
+}
+
+// KERNELWRIGHT_EMULATED_NEEDS: a file without which this driver compiles nothing, as a real one needs its libraries.
+bool has_what_it_needs() {
+  static const char* const file = std::getenv("KERNELWRIGHT_EMULATED_NEEDS");
+  return file == nullptr || ::access(file, R_OK) == 0;
 }
 
 // All modules are decoded for the same addresses; the window is mapped once and shown to one module at a time.
@@ -71,6 +80,7 @@ using namespace kw::emulated_driver;
 KW_EXPORT CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
   return in_context([&](Device& state) {
     if (handle == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!has_what_it_needs()) return CUDA_ERROR_OPERATING_SYSTEM;
     const auto* text = static_cast<const char*>(image);
     if (!looks_like_ptx(text)) return CUDA_ERROR_INVALID_IMAGE;
     auto loaded = kw::LoadedModule::load(text);
@@ -133,6 +143,20 @@ KW_EXPORT CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute 
     const std::uint32_t most = shared_bytes_optin - function->program->static_shared_bytes;
     if (value < 0 || static_cast<std::uint32_t>(value) > most) return CUDA_ERROR_INVALID_VALUE;
     function->dynamic_shared_limit_bytes = static_cast<std::uint32_t>(value);
+    return CUDA_SUCCESS;
+  });
+}
+
+KW_EXPORT CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+  return in_context([&](Device& state) {
+    if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (!state.has_function(function)) return CUDA_ERROR_INVALID_HANDLE;
+    *value = 0;
+    if (attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+      *value = static_cast<int>(function->program->static_shared_bytes);
+    if (attribute == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
+      for (const kw::FunctionCode& code : function->program->functions)  // a call's frame lies beside its caller's
+        *value += static_cast<int>(code.local_bytes);
     return CUDA_SUCCESS;
   });
 }

@@ -1,7 +1,8 @@
 #pragma once
-// What the emulated driver knows: one device with one context. It stands in for libcuda.so.1 in tests of the GPU
-// backend on machines without a GPU: the functions of gpu/driver.h, over the PTX emulator. It runs everything at once
-// and in order, and its clock is simulated; it says nothing about how fast a kernel is.
+// What the emulated driver knows: devices that are all alike (KERNELWRIGHT_EMULATED_GPUS of them, of which
+// CUDA_VISIBLE_DEVICES shows some), and one context: a process uses one of them. It stands in for libcuda.so.1 in tests
+// of the GPU backend on machines without a GPU: the functions of gpu/driver.h, over the PTX emulator. It runs
+// everything at once and in order, and its clock is simulated; it says nothing about how fast a kernel is.
 
 #include <cuda.h>
 
@@ -94,6 +95,7 @@ class Handles {
 struct Device {
   std::mutex mutex;
   bool initialised = false;
+  std::vector<int> visible = {};  // the devices that are shown, by their number among all
   bool forked = false;            // this process is the child of one that had initialised the driver
   CUresult fault = CUDA_SUCCESS;  // of a kernel: sticky, as a context is lost after it
   CUctx_st context;

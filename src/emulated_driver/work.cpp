@@ -7,6 +7,7 @@
 #include <limits>
 #include <thread>
 
+#include "emulated_driver/intruder.h"
 #include "emulated_driver/state.h"
 
 namespace kw::emulated_driver {
@@ -93,7 +94,24 @@ CUresult fault_of(const RunResult& result) {
 struct Run {
   Device& device;
 
+  CUresult intrude(const LaunchArguments& arguments) const {
+    std::uint64_t orders = 0, results = 0;
+    std::uint32_t bytes = 0;
+    if (arguments.parameters.size() != 3) return CUDA_ERROR_INVALID_VALUE;
+    std::memcpy(&orders, arguments.parameters[0].data(), sizeof orders);
+    std::memcpy(&bytes, arguments.parameters[1].data(), sizeof bytes);
+    std::memcpy(&results, arguments.parameters[2].data(), sizeof results);
+    const std::byte* text = host_bytes(device, orders, bytes);
+    if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::vector<int> found = carry_out(std::string(reinterpret_cast<const char*>(text), bytes));
+    std::byte* to = host_bytes(device, results, found.size() * sizeof(int));
+    if (to == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    std::memcpy(to, found.data(), found.size() * sizeof(int));
+    return CUDA_SUCCESS;
+  }
+
   CUresult operator()(const KernelWork& work) const {
+    if (work.function->name == intruder_kernel) return intrude(work.arguments);
     const CUmodule module = work.function->module;
     if (const CUresult placed = put_variables_in_place(device, module); placed != CUDA_SUCCESS) return placed;
     RunLimits limits;

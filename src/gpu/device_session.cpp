@@ -10,6 +10,7 @@
 
 #include "gpu/cubin_variables.h"
 #include "gpu/device_calls.h"
+#include "gpu/gpu_choice.h"
 
 namespace kw {
 namespace {
@@ -54,21 +55,24 @@ Error DeviceSession::refused(std::string why) {
   return Error{std::move(why), "", {}};
 }
 
-Result<std::unique_ptr<DeviceSession>> DeviceSession::open(int device) {
+Result<std::unique_ptr<DeviceSession>> DeviceSession::open() {
   const auto& driver = cuda_driver();
   if (!driver.ok()) return driver.error();
   std::unique_ptr<DeviceSession> session(new DeviceSession(*driver));
-  KW_TRY_VOID(session->start(device));
+  KW_TRY_VOID(session->start());
   return session;
 }
 
-Result<void> DeviceSession::start(int number) {
-  KW_CUDA(cuInit(0));
+Result<void> DeviceSession::start() {
+  if (const CUresult started = cuda_.cuInit(0); started == CUDA_ERROR_NO_DEVICE)
+    return refused(no_such_gpu());
+  else if (started != CUDA_SUCCESS)
+    return failed(started, "cuInit");
   int count = 0;
   KW_CUDA(cuDeviceGetCount(&count));
-  if (number >= count) return refused(fmt::format("there is no GPU {}; this machine has {}", number, count));
+  if (count == 0) return refused(no_such_gpu());
   CUdevice device = 0;
-  KW_CUDA(cuDeviceGet(&device, number));
+  KW_CUDA(cuDeviceGet(&device, 0));  // see gpu_choice.h
   char name[256] = {};
   KW_CUDA(cuDeviceGetName(name, sizeof name - 1, device));
   facts_.name = name;
@@ -84,6 +88,7 @@ Result<void> DeviceSession::start(int number) {
   facts_.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   facts_.l2_bytes = static_cast<std::uint64_t>(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
   shared_bytes_ = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  resident_threads_ = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
   facts_.reads_host_memory = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
   KW_CUDA(cuDriverGetVersion(&facts_.driver_version));
   std::size_t memory = 0;
@@ -132,8 +137,9 @@ Result<void> DeviceSession::load_module(const ModuleRequest& request) {
       KW_CUDA(cuFuncLoad(function));  // now, not at the first launch
       made.kernels.push_back(function);
     }
-    if (request.slot != helper_slot) KW_TRY_VOID(find_variables(request.image, made));
-    return {};
+    if (request.slot == helper_slot) return {};
+    KW_TRY_VOID(find_variables(request.image, made));
+    return prepare_local_scrub(made);
   };
   if (auto prepared = prepare(); !prepared.ok()) {
     if (outcome_ != GpuOutcome::fault) {
@@ -189,11 +195,13 @@ Result<void> DeviceSession::enqueue_restoring(const Module& module) {
     KW_CUDA(cuMemcpyDtoDAsync_v2(variable.address, initial, variable.bytes, stream_));
     initial += rounded_up(variable.bytes, tensor_alignment);
   }
+  KW_TRY_VOID(enqueue_local_scrub(module));
   return enqueue_scrub();
 }
 
 Result<void> DeviceSession::enqueue_forgetting(const Module& module, std::size_t counter) {
   KW_TRY_VOID(enqueue_scrub());
+  KW_TRY_VOID(enqueue_local_scrub(module));
   CUdeviceptr initial = module.initial, changed = counters_ + counter * sizeof(std::uint64_t);
   for (const Variable& variable : module.variables) {
     CUdeviceptr now = variable.address;

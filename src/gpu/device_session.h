@@ -20,7 +20,7 @@ inline constexpr std::uint32_t poison_word = 0x7ff1fff1;
 
 class DeviceSession {
  public:
-  static Result<std::unique_ptr<DeviceSession>> open(int device);
+  static Result<std::unique_ptr<DeviceSession>> open();
   ~DeviceSession() = default;  // the process ends with it; nothing is given back one by one
 
   const GpuFacts& facts() const { return facts_; }
@@ -37,6 +37,10 @@ class DeviceSession {
   Result<CounterReport> profile(const RunRequest& request);
   Result<TransferRates> transfer_rates();
 
+  // Whether the driver does everything: memory, a module that it compiles itself, a launch, an event. Parts of it are
+  // loaded at their first use, so do this before files are taken from it.
+  Result<void> try_out();
+
   // Of the last error.
   GpuOutcome outcome() const { return outcome_; }
 
@@ -51,7 +55,8 @@ class DeviceSession {
     CUmodule module = nullptr;
     std::vector<CUfunction> kernels;
     std::vector<Variable> variables;
-    CUdeviceptr initial = 0;  // what they held when the module was loaded, one after the other
+    CUdeviceptr initial = 0;        // what they held when the module was loaded, one after the other
+    std::uint64_t local_bytes = 0;  // of local memory, for a thread of the kernel that has most
   };
   struct Inputs {
     CUdeviceptr base = 0;
@@ -74,7 +79,7 @@ class DeviceSession {
   };
 
   explicit DeviceSession(const Driver& driver) : cuda_(driver) {}
-  Result<void> start(int device);
+  Result<void> start();
   Result<void> load_helpers();
   Error failed(CUresult result, const char* what);
   Error refused(std::string why);
@@ -96,6 +101,8 @@ class DeviceSession {
   // they had been changed is left.
   Result<void> enqueue_restoring(const Module& module);
   Result<void> enqueue_scrub();
+  Result<void> prepare_local_scrub(Module& module);
+  Result<void> enqueue_local_scrub(const Module& module);
   Result<void> draw_input(const InputLayout& layout, const char* table, CUdeviceptr to);
   Result<void> find_variables(const std::string& image, Module& module);
   Result<void> enqueue_launch(const Module& module, const GpuLaunch& launch, const Placement& placement);
@@ -135,6 +142,8 @@ class DeviceSession {
   std::chrono::steady_clock::time_point last_timing_{};  // when it ended
   std::uint64_t noise_ = 0;                              // seed of the next spoiling
   int shared_bytes_ = 0;                                 // that a block can ask for
+  int resident_threads_ = 0;                             // of a multiprocessor
+  std::map<std::uint64_t, CUfunction> local_scrubs_;     // by the bytes of a thread
   CUdeviceptr arena_ = 0;
   std::uint64_t arena_bytes_ = 0;
   CUdeviceptr gather_ = 0;  // offsets and gathered bytes

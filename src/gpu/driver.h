@@ -32,6 +32,7 @@ namespace kw {
   X(cuModuleGetFunction)           \
   X(cuModuleGetGlobal_v2)          \
   X(cuFuncSetAttribute)            \
+  X(cuFuncGetAttribute)            \
   X(cuFuncLoad)                    \
   X(cuMemAlloc_v2)                 \
   X(cuMemFree_v2)                  \

@@ -105,6 +105,7 @@ std::string encode(const GpuFacts& facts) {
   writer.number(facts.l2_bytes);
   writer.number(facts.reads_host_memory ? 1 : 0);
   writer.text(facts.protection);
+  writer.number(facts.confined ? 1 : 0);
   return writer.take();
 }
 
@@ -119,6 +120,7 @@ Result<GpuFacts> decode_facts(std::string_view bytes) {
   facts.l2_bytes = reader.number();
   facts.reads_host_memory = reader.number() != 0;
   facts.protection = reader.text();
+  facts.confined = reader.number() != 0;
   return finished(reader, std::move(facts), "the worker's greeting");
 }
 

@@ -50,6 +50,7 @@ struct GpuFacts {
   std::uint64_t l2_bytes = 0;
   bool reads_host_memory = false;  // kernels can reach any memory of their process
   std::string protection;          // how the worker is confined
+  bool confined = false;           // with all that we know: namespaces, the driver's files alone, no rights
 };
 
 struct ModuleRequest {

@@ -58,7 +58,8 @@ void GpuPool::keep_ready() {
     // A context that is being made would disturb a timing run. Several are made in the time of one.
     if (turns != nullptr) turns->begin_shared();
     std::vector<Result<std::unique_ptr<GpuWorker>>> starting;
-    for (int i = 0; i < wanted; ++i) starting.push_back(GpuWorker::spawn(options_.device, resident));
+    const Confinement most = options_.counters ? Confinement::filter : wanted_confinement();
+    for (int i = 0; i < wanted; ++i) starting.push_back(GpuWorker::spawn(resident, most));
     for (auto& each : starting) {
       if (each.ok())
         if (const auto greeted = (*each)->greet(); !greeted.ok()) each = greeted.error();

@@ -1,7 +1,5 @@
 #include "gpu/worker.h"
 
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,9 +8,9 @@
 #include <string>
 
 #include "compile/wire.h"
+#include "gpu/confinement.h"
 #include "gpu/device_session.h"
 #include "sandbox/isolated_process.h"
-#include "sandbox/syscall_filter.h"
 
 namespace kw {
 namespace {
@@ -23,8 +21,8 @@ class Worker {
  public:
   explicit Worker(int socket) : socket_(socket) {}
 
-  int run(int device) {
-    auto session = DeviceSession::open(device);
+  int run(Confinement wanted, const NamespaceSet& namespaces) {
+    auto session = DeviceSession::open();
     if (!session.ok()) {
       reply(GpuOutcome::refused, to_string(session.error()));
       return exit_lost;
@@ -36,8 +34,15 @@ class Worker {
     if (debugged != nullptr && *debugged == '1') {
       facts.protection = "none: KERNELWRIGHT_GPU_DEBUG is set";
     } else {
-      const auto confined = confine();
-      facts.protection = confined.ok() ? "system-call filter, limits" : confined.error().message;
+      const bool worked = session_->try_out().ok();
+      const auto confined = confine_gpu_worker(wanted, namespaces);
+      facts.protection = confined.ok() ? confined->description : confined.error().message;
+      facts.confined = confined.ok() && confined->full;
+      // What the driver needs later it has to find now: whoever started this process can then try with less taken.
+      if (const auto works = session_->try_out(); worked && !works.ok()) {
+        reply(GpuOutcome::refused, "the driver does not work once it is confined: " + to_string(works.error()));
+        return exit_lost;
+      }
     }
     reply(GpuOutcome::done, encode(facts));
     while (serve_one()) {
@@ -46,17 +51,6 @@ class Worker {
   }
 
  private:
-  // The driver keeps using its device files and makes threads, so nothing is taken that it may need later; what only an
-  // intruder would ask for is refused.
-  static Result<void> confine() {
-    const rlimit none{0, 0};
-    ::setrlimit(RLIMIT_CORE, &none);
-    ::prctl(PR_SET_DUMPABLE, 0);
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Error{"not confined: no_new_privs failed", "", {}};
-    KW_TRY(const SyscallFilter filter, SyscallFilter::make(FilterRole::device));
-    return filter.install();
-  }
-
   bool serve_one() {
     GpuRequestHead head;
     int file = -1;
@@ -156,9 +150,10 @@ class Worker {
 
 std::optional<int> run_if_gpu_worker(int argc, char** argv) {
   if (argc < 2 || std::strcmp(argv[1], gpu_worker_argument) != 0) return std::nullopt;
-  const int device = argc > 2 ? std::atoi(argv[2]) : 0;
+  const Confinement wanted = confinement_from(argc > 2 ? argv[2] : "");
+  const NamespaceSet namespaces = namespaces_from_argument(argv[argc - 1]);
   // Leaving through exit() would run the driver's clean-up, which can hang after a fault.
-  ::_exit(Worker(passed_descriptor_number).run(device));
+  ::_exit(Worker(passed_descriptor_number).run(wanted, namespaces));
 }
 
 }  // namespace kw

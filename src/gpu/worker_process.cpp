@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/log.h"
 #include "compile/wire.h"
 #include "gpu/worker.h"
 #include "sandbox/isolated_process.h"
@@ -22,6 +23,10 @@ namespace {
 
 constexpr auto start_limit = std::chrono::seconds(60);
 constexpr std::size_t most_modules = 64;
+
+// In this program, on this machine: see GpuWorker::greet().
+std::atomic<int> strongest_that_works{static_cast<int>(Confinement::own_user)};
+std::atomic<int> weaker_starts{0};
 
 std::uint64_t rounded_up(std::uint64_t bytes) {
   return (bytes + tensor_alignment - 1) / tensor_alignment * tensor_alignment;
@@ -34,6 +39,7 @@ std::vector<std::string> worker_environment() {
   if (debugged != nullptr && *debugged == '1')
     for (char** each = environ; *each != nullptr; ++each) environment.emplace_back(*each);
   for (const char* name : {"KERNELWRIGHT_CUDA", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "KERNELWRIGHT_LIBCUDA",
+                           "KERNELWRIGHT_GPU_CHOSEN", "KERNELWRIGHT_EMULATED_NEEDS", "KERNELWRIGHT_EMULATED_GPUS",
                            "PATH", "HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
   return environment;
@@ -105,40 +111,64 @@ Result<int> InputPack::open_file() const {
   return file;
 }
 
-Result<std::unique_ptr<GpuWorker>> GpuWorker::start(int device, std::uint64_t resident_bytes) {
-  KW_TRY(auto worker, spawn(device, resident_bytes));
+Result<std::unique_ptr<GpuWorker>> GpuWorker::start(std::uint64_t resident_bytes, Confinement most) {
+  KW_TRY(auto worker, spawn(resident_bytes, most));
   KW_TRY_VOID(worker->greet());
   return worker;
 }
 
-Result<std::unique_ptr<GpuWorker>> GpuWorker::spawn(int device, std::uint64_t resident_bytes) {
+Result<std::unique_ptr<GpuWorker>> GpuWorker::spawn(std::uint64_t resident_bytes, Confinement most) {
+  const auto possible = static_cast<Confinement>(strongest_that_works.load());
+  std::unique_ptr<GpuWorker> worker(new GpuWorker(std::min(most, possible), resident_bytes));
+  KW_TRY_VOID(worker->start_process());
+  return worker;
+}
+
+Result<void> GpuWorker::start_process() {
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0)
     return Error{std::string("cannot make a socket: ") + std::strerror(errno), "", {}};
   SpawnOptions options;
-  options.arguments = {gpu_worker_argument, std::to_string(device)};
+  options.arguments = {gpu_worker_argument, name_of(confinement_)};
   options.environment = worker_environment();
   options.passed_descriptor = pair[1];
-  options.namespaces = false;  // the driver needs its device files and /proc
+  options.namespaces = needs_namespaces(confinement_);
+  options.user_namespace = confinement_ == Confinement::own_user;
   const Result<IsolatedProcess> process = spawn_isolated(options);
   ::close(pair[1]);
   if (!process.ok()) {
     ::close(pair[0]);
     return process.error();
   }
-  return std::unique_ptr<GpuWorker>(new GpuWorker(process->pid, pair[0], resident_bytes));
+  pid_ = process->pid;
+  socket_ = pair[0];
+  usable_ = true;
+  return {};
 }
 
 Result<void> GpuWorker::greet() {
-  const auto greeting = receive(std::chrono::steady_clock::now() + start_limit);
-  if (!greeting.done()) {
+  std::string refusal;  // of the strongest that was tried
+  for (const Confinement first = confinement_;;) {
+    const auto greeting = receive(std::chrono::steady_clock::now() + start_limit);
+    if (greeting.done()) {
+      KW_TRY(facts_, decode_facts(greeting.value));
+      if (confinement_ == first) return {};
+      facts_.protection += "; weaker than wanted: " + refusal;
+      log_event(spdlog::level::warn, "gpu_worker_less_confined",
+                {{"confinement", name_of(confinement_)}, {"reason", refusal}});
+      // Twice is no accident: others need not try.
+      if (++weaker_starts >= 2) strongest_that_works = static_cast<int>(confinement_);
+      return {};
+    }
     const bool silent = greeting.end == GpuEnd::lost || greeting.text.empty();
-    return Error{silent ? "the GPU worker did not start" : greeting.text,
-                 silent ? "the program's main() must call run_if_gpu_worker() first" : "",
-                 {}};
+    const std::string reason = silent ? "the GPU worker did not start" : greeting.text;
+    if (refusal.empty()) refusal = reason;
+    if (confinement_ == Confinement::filter)
+      return Error{reason, silent ? "the program's main() must call run_if_gpu_worker() first" : "", {}};
+    give_up();
+    confinement_ = weaker_than(confinement_);
+    KW_TRY_VOID(start_process());
   }
-  KW_TRY(facts_, decode_facts(greeting.value));
-  return {};
 }
 
 GpuWorker::~GpuWorker() { give_up(); }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "gpu/confinement.h"
 #include "gpu/message.h"
 #include "profile/counters.h"
 
@@ -72,9 +73,13 @@ class GpuWorker {
   using Milliseconds = std::chrono::milliseconds;
 
   // The calling thread must outlive the worker. `resident_bytes`: of inputs that stay on the device.
-  static Result<std::unique_ptr<GpuWorker>> start(int device, std::uint64_t resident_bytes);
+  static Result<std::unique_ptr<GpuWorker>> start(std::uint64_t resident_bytes,
+                                                  Confinement most = wanted_confinement());
   // The same in two steps, so that several can open the device at the same time.
-  static Result<std::unique_ptr<GpuWorker>> spawn(int device, std::uint64_t resident_bytes);
+  static Result<std::unique_ptr<GpuWorker>> spawn(std::uint64_t resident_bytes,
+                                                  Confinement most = wanted_confinement());
+  // Where the driver does not work when so much is taken from it, the process is started again with less taken; facts()
+  // says so.
   Result<void> greet();
   ~GpuWorker();  // with SIGKILL, and waits for its end: then nothing of it runs on the GPU any more
   GpuWorker(const GpuWorker&) = delete;
@@ -97,16 +102,18 @@ class GpuWorker {
   GpuAnswer<TransferRates> transfer_rates(Milliseconds limit);
 
  private:
-  GpuWorker(pid_t pid, int socket, std::uint64_t resident_bytes)
-      : pid_(pid), socket_(socket), resident_limit_(resident_bytes) {}
+  GpuWorker(Confinement confinement, std::uint64_t resident_bytes)
+      : confinement_(confinement), resident_limit_(resident_bytes) {}
+  Result<void> start_process();
   GpuAnswer<std::string> ask(GpuCommand command, const std::string& body, Milliseconds limit, int file = -1);
   GpuAnswer<std::string> receive(std::chrono::steady_clock::time_point deadline);
   bool send_head(const GpuRequestHead& head, int file);
   void give_up();
 
-  pid_t pid_;
-  int socket_;
-  bool usable_ = true;
+  Confinement confinement_;
+  pid_t pid_ = -1;
+  int socket_ = -1;
+  bool usable_ = false;
   bool used_ = false;
   GpuFacts facts_;
   std::uint64_t resident_limit_;

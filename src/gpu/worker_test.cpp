@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -19,6 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
+// Only for a worker that never answers.
+constexpr milliseconds patience = 10min;
+
 CompileResult compiled(const std::string& source, std::vector<std::string> kernels, bool cubin) {
   static CompileService service;
   CompileRequest request;
@@ -30,7 +34,7 @@ CompileResult compiled(const std::string& source, std::vector<std::string> kerne
 
 std::unique_ptr<GpuWorker> started_worker() {
   ::setenv("KERNELWRIGHT_LIBCUDA", KW_EMULATED_DRIVER, 1);
-  auto worker = GpuWorker::start(0, 1u << 30);
+  auto worker = GpuWorker::start(1u << 30);
   EXPECT_TRUE(worker.ok()) << to_string(worker.error());
   std::vector<std::string> names;
   for (const std::string_view name : helper_kernel_names) names.emplace_back(name);
@@ -38,7 +42,7 @@ std::unique_ptr<GpuWorker> started_worker() {
   EXPECT_TRUE(helpers.ok()) << helpers.explanation;
   std::vector<std::string> symbols;
   for (const CompiledKernel& kernel : helpers.kernels) symbols.push_back(kernel.symbol);
-  const auto loaded = (*worker)->load_module({0, &helpers.ptx, &symbols}, 30s);
+  const auto loaded = (*worker)->load_module({0, &helpers.ptx, &symbols}, patience);
   EXPECT_TRUE(loaded.done()) << loaded.text;
   return std::move(worker).value();
 }
@@ -55,7 +59,7 @@ TEST(GpuWorker, DrawsTheBytesThatTheHostDraws) {
   const auto worker = started_worker();
   const std::string empty_image = ".version 8.0\n.target sm_80\n.address_size 64\n";
   const std::vector<std::string> none;
-  ASSERT_TRUE(worker->load_module({7, &empty_image, &none}, 10s).done());
+  ASSERT_TRUE(worker->load_module({7, &empty_image, &none}, patience).done());
   struct Sample {
     DrawRecipe::Kind kind;
     std::uint64_t element_bytes;
@@ -80,12 +84,12 @@ TEST(GpuWorker, DrawsTheBytesThatTheHostDraws) {
     std::string expected(sample.element_bytes * 5003, '\0');
     draw(recipe, table, expected);
     const auto pack = InputPack::make({{table, expected.size(), recipe}});
-    ASSERT_TRUE(worker->load_inputs(*pack, 10s).done());
+    ASSERT_TRUE(worker->load_inputs(*pack, patience).done());
     RunRequest request;
     request.slot = 7;
     request.inputs = pack->id();
     request.plan = copying(expected.size());
-    const auto ran = worker->run({request}, 10s);
+    const auto ran = worker->run({request}, patience);
     ASSERT_TRUE(ran.done()) << ran.text;
     EXPECT_TRUE(ran.value.at(0).outputs.at(0) == expected)
         << "kind " << static_cast<int>(sample.kind) << " of " << sample.element_bytes << " bytes";
@@ -98,26 +102,26 @@ TEST(GpuWorker, RefusesWhatMakesNoSenseAndGoesOn) {
   const auto worker = started_worker();
   RunRequest request;
   request.slot = 55;
-  EXPECT_EQ(worker->run({request}, 10s).end, GpuEnd::refused);  // no such module
+  EXPECT_EQ(worker->run({request}, patience).end, GpuEnd::refused);  // no such module
   const std::string image = "this is no module";
   const std::vector<std::string> none;
-  EXPECT_EQ(worker->load_module({3, &image, &none}, 10s).end, GpuEnd::refused);
+  EXPECT_EQ(worker->load_module({3, &image, &none}, patience).end, GpuEnd::refused);
   const std::string fine = ".version 8.0\n.target sm_80\n.address_size 64\n";
-  ASSERT_TRUE(worker->load_module({4, &fine, &none}, 10s).done());
+  ASSERT_TRUE(worker->load_module({4, &fine, &none}, patience).done());
   const auto pack = InputPack::make({{"12345678", 8, std::nullopt}});
-  ASSERT_TRUE(worker->load_inputs(*pack, 10s).done());
+  ASSERT_TRUE(worker->load_inputs(*pack, patience).done());
   request.slot = 4;
   request.inputs = pack->id();
   request.plan = copying(16);  // the input has 8
-  EXPECT_EQ(worker->run({request}, 10s).end, GpuEnd::refused);
+  EXPECT_EQ(worker->run({request}, patience).end, GpuEnd::refused);
   request.plan = copying(8);
   request.plan.steps.emplace_back(GpuCopy{{0, 1, 4}, {0, 0, 0}, 8});  // beyond the output
-  EXPECT_EQ(worker->run({request}, 10s).end, GpuEnd::refused);
+  EXPECT_EQ(worker->run({request}, patience).end, GpuEnd::refused);
   request.plan = copying(8);
   request.plan.steps.emplace_back(GpuLaunch{});  // there are no kernels
-  EXPECT_EQ(worker->run({request}, 10s).end, GpuEnd::refused);
+  EXPECT_EQ(worker->run({request}, patience).end, GpuEnd::refused);
   request.plan = copying(8);
-  const auto ran = worker->run({request}, 10s);
+  const auto ran = worker->run({request}, patience);
   ASSERT_TRUE(ran.done()) << ran.text;
   EXPECT_EQ(ran.value.at(0).outputs.at(0), "12345678");
 }
@@ -136,7 +140,7 @@ TEST(GpuPool, LendsFreshWorkersAndReplacesThoseThatAreKilled) {
     first = (*lease)->pid();
     ::kill(first, SIGKILL);
     RunRequest request;
-    EXPECT_EQ((*lease)->run({request}, 5s).end, GpuEnd::lost);
+    EXPECT_EQ((*lease)->run({request}, patience).end, GpuEnd::lost);
     EXPECT_FALSE((*lease)->is_usable());
   }
   auto lease = (*pool)->borrow(GpuPool::Wanted::fresh);
@@ -172,7 +176,10 @@ TEST(GpuTurns, TimingIsAloneAndNobodyStarves) {
         ++timings;
       }
     });
-  std::this_thread::sleep_for(300ms);
+  // Until both kinds have had many turns, which who starves never has.
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while ((checks <= 30 || timings <= 30) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(1ms);
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_FALSE(disturbed);

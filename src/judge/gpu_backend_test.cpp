@@ -70,7 +70,7 @@ class GpuBackendTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     ::setenv("KERNELWRIGHT_LIBCUDA", KW_EMULATED_DRIVER, 1);
-    backend = started_backend(1, 15).release();
+    backend = started_backend(1, 300).release();
   }
   static void TearDownTestSuite() {
     delete backend;
@@ -159,6 +159,19 @@ TEST_F(GpuBackendTest, EndlessKernelsAreStoppedSlow) {
                                 false, impatient.get());
   EXPECT_EQ(verdict.status, VerdictStatus::timeout) << describe(verdict);
   EXPECT_GE(impatient->counts().lost, 2u);
+}
+
+// Its frames are overwritten between the runs, by a kernel that is made for their size.
+TEST_F(GpuBackendTest, KernelsWithLocalMemoryAreMeasured) {
+  const Verdict verdict =
+      judge(kernel_with("  float table[20];\n"
+                        "  volatile float* kept = n < 0 ? y : table;\n"
+                        "  for (int k = 0; k < 20; ++k) kept[k] = k < n ? 2.0f * x[i < n ? i : 0] : 0.0f;\n"
+                        "  if (i < n) y[i] = kept[n % 7];\n"));
+  EXPECT_EQ(verdict.status, VerdictStatus::correct) << describe(verdict);
+  ASSERT_FALSE(verdict.resources.empty());
+  EXPECT_TRUE(verdict.time_us.has_value());
+  EXPECT_FALSE(verdict.measured_on->worker.empty());
 }
 
 TEST_F(GpuBackendTest, ResultsThatDependOnEarlierLaunchesAreRejected) {

@@ -39,6 +39,7 @@ bool GpuTrial::measure() {
   MeasuredOn on;
   on.device = backend_.facts().name;
   on.driver_version = backend_.facts().driver_version;
+  on.worker = backend_.facts().protection;
   if (const auto state = read_clock_state(backend_.facts().uuid); state.ok()) {
     on.sm_clock_mhz = state->sm_clock_mhz;
     on.memory_clock_mhz = state->memory_clock_mhz;

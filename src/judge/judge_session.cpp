@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/gpu_choice.h"
+
 namespace kw {
 namespace {
 
@@ -40,7 +42,7 @@ Result<std::unique_ptr<JudgeSession>> JudgeSession::start(const JudgeSessionOpti
     GpuBackendOptions gpu;
     gpu.pool.workers = std::min(gpu_workers_most, session->workers_);
     auto started = GpuBackend::start(*session->service_, gpu);
-    if (!started.ok() && options.backend == "gpu") return started.error();
+    if (!started.ok() && (options.backend == "gpu" || gpu_is_chosen())) return started.error();
     if (started.ok()) session->gpu_ = std::move(started).value();
     // While some wait for the GPU, others compile.
     if (session->gpu_ != nullptr && options.workers == 0) session->workers_ = 2 * cores;

@@ -86,7 +86,8 @@ Json measured_json(const MeasuredOn& on) {
           {"sm_clock_mhz", on.sm_clock_mhz},
           {"memory_clock_mhz", on.memory_clock_mhz},
           {"temperature_c", on.temperature_c},
-          {"throttled", on.throttled}};
+          {"throttled", on.throttled},
+          {"worker", on.worker}};
 }
 
 Sizes sizes_from(const Json& json) {
@@ -221,8 +222,9 @@ Result<Verdict> verdict_from_json(const Json& json) {
     verdict.speedup_interval = optional_interval(json.at("speedup_interval"));
     verdict.faster_than_naive = json.at("faster_than_naive");
     if (const Json& on = json.at("measured_on"); on.is_object())
-      verdict.measured_on = MeasuredOn{on.at("device"),           on.at("driver_version"), on.at("sm_clock_mhz"),
-                                       on.at("memory_clock_mhz"), on.at("temperature_c"),  on.at("throttled")};
+      verdict.measured_on =
+          MeasuredOn{on.at("device"),        on.at("driver_version"), on.at("sm_clock_mhz"), on.at("memory_clock_mhz"),
+                     on.at("temperature_c"), on.at("throttled"),      on.value("worker", "")};
     if (json.at("limiter").is_string()) verdict.limiter = json.at("limiter");
     verdict.risk.score = json.at("risk").at("score");
     verdict.flags = json.at("flags").get<std::vector<std::string>>();

@@ -89,6 +89,7 @@ struct MeasuredOn {
   int memory_clock_mhz = 0;
   int temperature_c = 0;
   std::string throttled;  // why the clocks are lower than they could be; empty: they are not
+  std::string worker{};   // what the worker process could not do
 };
 
 struct Verdict {

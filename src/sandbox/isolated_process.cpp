@@ -105,6 +105,7 @@ Result<IsolatedProcess> spawn_isolated(const SpawnOptions& options) {
   const std::vector<char*> envp = pointers(environment);
   for (const Attempt& attempt : attempts) {
     if (!options.namespaces && attempt.flags != 0) continue;
+    if (!options.user_namespace && attempt.entered.user) continue;
     std::vector<std::string> arguments = options.arguments;
     arguments.insert(arguments.begin(), "kernelwright");
     arguments.push_back(namespaces_argument + std::string(attempt.entered.user ? "user," : "") +

@@ -33,7 +33,8 @@ struct SpawnOptions {
   std::vector<std::string> arguments;  // argv[1...]; the namespaces argument is appended
   std::vector<std::string> environment;
   int passed_descriptor = -1;
-  bool namespaces = true;  // false: the weaker mode, for tests and for machines that forbid them
+  bool namespaces = true;      // false: the weaker mode, for tests and for machines that forbid them
+  bool user_namespace = true;  // false: only root can have the others then
 };
 
 // Executes /proc/self/exe. The new process gets SIGKILL when the calling THREAD ends, so call it from one that lives as

@@ -38,16 +38,6 @@ bool leave_file_system() {
   return false;
 }
 
-bool drop_capabilities() {
-  for (int capability = 0; capability <= 63; ++capability) {
-    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno == EINVAL) break;
-  }
-  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, 2> none{};
-  return ::syscall(SYS_capset, &header, none.data()) == 0;
-}
-
 // A rule set that handles every kind of access and allows no path.
 bool forbid_paths_by_landlock() {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -80,6 +70,16 @@ bool set_limit(int which, rlim_t value) {
 }
 
 }  // namespace
+
+bool drop_capabilities() {
+  for (int capability = 0; capability <= 63; ++capability) {
+    if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno == EINVAL) break;
+  }
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, 2> none{};
+  return ::syscall(SYS_capset, &header, none.data()) == 0;
+}
 
 Result<Protection> enter_sandbox(const SandboxOptions& options, const NamespaceSet& namespaces) {
   // Made first: it needs memory files and allocation.

@@ -20,6 +20,9 @@ struct SandboxOptions {
 // system-call filter or missing limits are an error, because then nothing would hold.
 Result<Protection> enter_sandbox(const SandboxOptions& options, const NamespaceSet& namespaces);
 
+// Of this process and what it starts, for good.
+bool drop_capabilities();
+
 struct ProcessLimits {
   std::uint64_t memory_bytes = 0;  // address space, all together
   std::uint64_t cpu_seconds = 0;   // SIGXCPU at the limit

@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "compile/service.h"
 #include "episode/agent_set.h"
+#include "gpu/gpu_choice.h"
 #include "judge/gpu_backend.h"
 #include "model/model_name.h"
 #include "reinforce/reinforce.h"
@@ -90,7 +91,7 @@ Result<Bench> make_bench(const RlArguments& arguments) {
     options.pool.workers = std::max(1, std::min(4, cores() / 2));
     options.pytorch = false;
     auto started = GpuBackend::start(*bench.service, options);
-    if (!started.ok() && arguments.judge_on == "gpu") return started.error();
+    if (!started.ok() && (arguments.judge_on == "gpu" || gpu_is_chosen())) return started.error();
     if (started.ok()) bench.gpu = std::move(started).value();
   }
   if (bench.gpu) {

@@ -1,0 +1,18 @@
+#pragma once
+// A file system of its own for a process that goes on opening files while it works on what it does not trust (a GPU
+// driver opens its device files again and again): an otherwise empty root in which only named paths exist.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kw {
+
+// For a process that is alone in its mount namespace and may mount there. Afterwards its root is a read-only tmpfs in
+// which each of `paths` that exists here lies at the same place, read-only; device files can be used as before. A path
+// that is a link is followed. With `processes`, /proc is that of the process's own pid namespace. On failure the
+// process still has the old root.
+Result<void> enter_private_root(const std::vector<std::string>& paths, bool processes);
+
+}  // namespace kw
