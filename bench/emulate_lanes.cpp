@@ -1,11 +1,13 @@
 // What the lane operations cost, on values as kernels have them (between 1 and 2, small integers), and what subnormal
-// numbers add. Lane operations compute all 32 lanes and keep the active ones. On Intel a vector multiplication (mul,
-// fma, div, sqrt) that reads or gives a subnormal number stops for a microcode assist of about 150 cycles, a sum does
-// not; on AMD it is a few cycles. So a test that bounded `fma.rn.f32` at 40 ns failed with 95 ns on a quiet Intel
-// machine: its samples are made of special values, four lanes of 32 with a product just below the smallest normal
-// number. Kernels meet that in two places: where their values are subnormal (rare; IEEE asks for that result, and there
-// is no faster way to it), and where lanes are inactive and hold what another register left, an integer mostly, which
-// is a subnormal number to a multiplier. The second is why decode_slots.cpp keeps integers and numbers apart.
+// numbers add. On Intel a vector multiplication (mul, fma, div, sqrt) that reads or gives a subnormal number stops for
+// a microcode assist of about 150 cycles, a sum does not; on AMD's Zen it costs next to nothing. So a test that bounded
+// `fma.rn.f32` and `mul.f32` at 40 ns failed with 95 ns on a quiet Intel machine, and `add.f32` did not: its samples
+// were made of special values, four lanes of 32 with a product just below the smallest normal number, one or two
+// assists for each instruction. Flushing (.ftz) is done on integers and is not slow itself; its product is still made.
+// Kernels meet it in two places: where their values are subnormal (rare, and IEEE asks for that result), and where
+// lanes are inactive and hold what another register left, often an integer, which is a subnormal number to a
+// multiplier. bench/results/emulate.md has what keeping integers and numbers in slots of their own would cost
+// everybody.
 #include "emulate_lanes.h"
 
 #include <fmt/format.h>

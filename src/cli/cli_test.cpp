@@ -85,6 +85,19 @@ TEST(CommandLine, ErrorsAreJsonWhenAskedFor) {
   EXPECT_NE(json["error"]["advice"].get<std::string>().find("softmax"), std::string::npos);
 }
 
+// Who names a GPU wants that one: the emulator is no answer.
+TEST(CommandLine, AGpuThatIsNotThereIsAnError) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"judge", "softmax", good_kernel, "--gpu", "77"},
+        {"judge", "softmax", good_kernel, "--gpu", "-1"},
+        {"doctor", "--gpu", "-1"},
+        {"train", "sft", testing::TempDir() + "no_gpu", "--gpu", "-1", "--steps", "1", "--model", "tiny-1m"}}) {
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << testing::PrintToString(arguments) << outcome.output;
+    EXPECT_NE(outcome.error_output.find("there is no "), std::string::npos) << outcome.error_output;
+  }
+}
+
 TEST(CommandLine, RunsFromAnyFolderWithoutEnvironment) {
   const auto outcome = run_child({{"/usr/bin/env", "-i", KW_PROGRAM, "tasks", "list"}, "", "/", {}});
   ASSERT_TRUE(outcome.ok());

@@ -1,4 +1,4 @@
-// On hardware local memory outlives a launch. Emulated threads begin with nothing, so there is nothing to see there.
+// On hardware local memory outlives a launch. Emulated threads begin with nothing, so there only the way is tested.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -27,10 +27,13 @@ extern "C" __global__ void look(unsigned* found, int n) {
 }
 )";
 
+// All places of a large GPU, several times; an emulated one is slow.
+const std::uint32_t blocks = ::access("/dev/nvidiactl", F_OK) == 0 ? 4096 : 8;
+
 GpuLaunch launch_of(std::uint32_t kernel) {
   GpuLaunch launch;
   launch.kernel = kernel;
-  launch.grid = {2048, 1, 1};
+  launch.grid = {blocks, 1, 1};
   launch.block = {256, 1, 1};
   const int n = 1;
   launch.arguments = {{std::string(8, '\0'), {{0, 0, 0}}},
@@ -55,12 +58,16 @@ std::uint32_t marks_in(const RunReply& reply) {
 }
 
 TEST(GpuLocalMemory, IsOverwrittenBetweenRuns) {
-  ::unsetenv("KERNELWRIGHT_LIBCUDA");
-  if (::access("/dev/nvidiactl", F_OK) != 0) GTEST_SKIP() << "no NVIDIA GPU here";
+  const bool real = ::access("/dev/nvidiactl", F_OK) == 0;
+  const Image image = real ? Image::cubin : Image::ptx;
+  if (real)
+    ::unsetenv("KERNELWRIGHT_LIBCUDA");
+  else
+    ::setenv("KERNELWRIGHT_LIBCUDA", KW_EMULATED_DRIVER, 1);
   const auto worker = GpuWorker::start(1u << 30);
   ASSERT_TRUE(worker.ok()) << to_string(worker.error());
-  load_helpers(**worker, Image::cubin);
-  load_source(**worker, 9, kernels, {"leave", "look"}, Image::cubin);
+  load_helpers(**worker, image);
+  load_source(**worker, 9, kernels, {"leave", "look"}, image);
   const auto pack = InputPack::make({});
   ASSERT_TRUE((*worker)->load_inputs(*pack, patience).done());
   // Within one run the marks are found: there is something to overwrite.
@@ -71,7 +78,9 @@ TEST(GpuLocalMemory, IsOverwrittenBetweenRuns) {
   ASSERT_TRUE(apart.done()) << apart.text;
   const std::uint32_t found = marks_in(apart.value.at(1));
   std::printf("marks found: %u in the same run, %u in the next\n", left, found);
-  EXPECT_GT(left, 0u);
+  if (real) {
+    EXPECT_GT(left, 0u);
+  }
   EXPECT_EQ(found, 0u);
 }
 

@@ -91,7 +91,7 @@ class WorkerConfinement : public testing::Test {
     return {"read /etc/passwd",
             "read " + (folder_.path() / "secret").string(),
             "read " + home_file_.string(),
-            "list /etc",
+            "list /usr/bin",
             "list " + home_,
             "read /proc/" + std::to_string(::getppid()) + "/environ"};
   }
