@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t sampled_pairs = 60;
+constexpr std::size_t sampled_pairs = 40;
 constexpr std::size_t files_for_nvcc = 8;
 constexpr std::uint64_t seed = 20;
 

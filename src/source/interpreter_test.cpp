@@ -33,6 +33,18 @@ TEST(Interpreter, MakesAPlan) {
   EXPECT_EQ(std::get<std::string>(launch.arguments[2].value), std::string("\x07\0\0\0", 4));
 }
 
+// As device code has them, see compile/implicit_names.h.
+TEST(Interpreter, KnowsTheTypesAndConstantsThatNvccGives) {
+  EXPECT_EQ(value_of("u_char", "300"), value_of("unsigned char", "300"));
+  EXPECT_EQ(value_of("u_int64_t", "~0ul"), value_of("unsigned long", "~0ul"));
+  EXPECT_EQ(value_of("int", "sizeof(ssize_t) + sizeof(ushort) + sizeof(uint_fast16_t)"), value_of("int", "18"));
+  EXPECT_EQ(value_of("int", "EXIT_FAILURE + CHAR_MAX + INT8_MIN + __SIZEOF_INT__"), value_of("int", "4"));
+  EXPECT_EQ(value_of("long", "INT64_C(3) << 40"), value_of("long", "3l << 40"));
+  EXPECT_EQ(value_of("double", "-HUGE_VAL"), value_of("double", "-1e308 * 10"));
+  EXPECT_EQ(value_of("bool", "NAN != NAN"), value_of("bool", "true"));
+  EXPECT_EQ(value_of("float", "M_PI_4"), value_of("float", "0.78539816339744830962"));
+}
+
 TEST(Interpreter, NamesTemplateInstances) {
   const auto plan = plan_text(
       "enum class Mode { a, b };\nnamespace ns { template <typename T, int N, bool B, Mode M, unsigned U = 3> "

@@ -18,5 +18,5 @@ extern "C" void launch(float alpha, const float* x, const float* y, float* z, in
   p.z = z;
   p.alpha = alpha;
   p.n = n;
-  axpy < < < (n + 127) >> 7, 1 << 7, 0, stream >>> (p);
+  axpy<<<(n + 127) >> 7, 1 << 7, 0, stream>>>(p);
 }

@@ -6,8 +6,7 @@
 #define __builtin_huge_val() __builtin_inf()
 #define __builtin_nanf(text) __builtin_bit_cast(float, 0x7fffffffu)
 #define __builtin_nan(text) __builtin_bit_cast(double, 0x7fffffffffffffffull)
-#define __builtin_offsetof(type, member) \
-  ((size_t) & reinterpret_cast<const volatile char&>(((type*)0)->member))
+#define __builtin_offsetof(type, member) ((size_t) & reinterpret_cast<const volatile char&>(((type*)0)->member))
 #define __builtin_clz(x) __clz(static_cast<int>(x))
 #define __builtin_clzll(x) __clzll(static_cast<long long>(x))
 #define __builtin_popcount(x) __popc(x)
