@@ -27,7 +27,7 @@ namespace kw {
 namespace {
 
 // Raised whenever a verdict could come out differently for the same kernel: older ones in the cache are then not used.
-constexpr std::string_view judge_version = "judge 2";
+constexpr std::string_view judge_version = "judge 3";
 // Elements of the task's tensors in the further cases of a kernel that does something new at full size.
 constexpr std::array<std::int64_t, 3> large_case_elements = {400'000, 3'000'000, 20'000'000};
 constexpr std::int64_t large_case_work = 20'000'000;  // warp instructions
