@@ -48,8 +48,7 @@ bool make_races(Worker& worker, RaceGranules& races, const Allocation& allocatio
     worker.stop = StopReason::judgement_budget;
     return false;
   }
-  worker.unpaid.units += byte_units(bytes);
-  races.reset(allocation.bytes);
+  races.reset(allocation.bytes);  // paid for with the launch, whichever worker touches it first
   return true;
 }
 
@@ -98,7 +97,7 @@ MemoryView view_of(Warp& warp, Allocation& allocation) {
 bool refine_races(Warp& warp, const MemoryView& view, int wanted_shift) {
   Worker& worker = *warp.worker;
   const std::uint64_t finer = view.races->held_bytes() << (view.races->shift - wanted_shift);
-  worker.unpaid.units += byte_units(finer);
+  if (view.shared) worker.unpaid.units += byte_units(finer);
   // A block has paid for the finest granules of its shared memory; the coarser ones are given back at the launch's end.
   if (!view.shared && !worker.held.add(finer)) {
     worker.stop = StopReason::judgement_budget;

@@ -66,8 +66,14 @@ std::uint64_t block_units(const LaunchState& launch) {
 
 std::uint64_t launch_units(const LaunchState& launch) {
   const Program& program = *launch.program;
+  // Two entries a word, to see races: made when somebody touches an allocation, by several host threads perhaps. The
+  // price must not depend on their number.
+  std::uint64_t race_bytes = 0;
+  if (!launch.options.profiling)
+    for (const auto& allocation : launch.memory->allocations())
+      if (!allocation->freed && allocation->defined != nullptr) race_bytes += 2 * std::uint64_t{allocation->bytes};
   return work_cost::launch + program.origins.size() * 4 + program.inline_caches * 16 +
-         launch.memory->allocations().size() * 32 + byte_units(launch.parameters.size());
+         launch.memory->allocations().size() * 32 + byte_units(launch.parameters.size()) + byte_units(race_bytes);
 }
 
 bool pay(Worker& worker) {
