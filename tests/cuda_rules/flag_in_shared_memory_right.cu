@@ -1,7 +1,7 @@
 // task: row_sum
 // rule: a flag between the warps of a block, with a fence on both sides (CUDA C++ Programming Guide, "Memory Fence Functions")
 // status: correct
-// gpu: values
+// gpu: racecheck (racecheck does not follow fences)
 __global__ void row_sum_kernel(const float* __restrict__ x, float* __restrict__ y, int cols) {
   __shared__ float half_sum;
   __shared__ int ready;

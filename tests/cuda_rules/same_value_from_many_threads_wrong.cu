@@ -2,7 +2,7 @@
 // rule: which of several threads performs the final write is undefined (CUDA C++ Programming Guide, "SIMT Architecture")
 // status: race
 // kind: shared_race
-// gpu: values
+// gpu: racecheck
 __global__ void relu_kernel(const float* __restrict__ x, float* __restrict__ y, int n) {
   __shared__ int limit;
   for (int round = 0; round < 40; ++round) {

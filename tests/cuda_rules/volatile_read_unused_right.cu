@@ -1,7 +1,7 @@
 // task: relu
 // rule: a volatile read that is not used changes nothing (PTX ISA 9.0, 8.7.1 "Conflict and data-races")
 // status: correct
-// gpu: values
+// gpu: racecheck (racecheck reports reads, used or not)
 __global__ void relu_kernel(const float* __restrict__ x, float* __restrict__ y, int n) {
   __shared__ alignas(16) float tile[256];
   const int t = threadIdx.x;
