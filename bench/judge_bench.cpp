@@ -1,7 +1,7 @@
 // How long a verdict takes: every naive and optimised kernel of the suite, one after the other. The first pass makes
 // what is kept for a task (reference, cases, the naive kernel's time); the second is measured, with nothing of the
 // kernel itself kept: neither compilation nor verdict. Pin it to one core to measure one core:
-//   taskset -c 0 build/src/judge/judge_bench
+//   taskset -c 0 build/src/judge/judge_bench [--each: a line for every kernel]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -22,7 +22,7 @@ struct Sample {
   double compile_ms = 0;
 };
 
-int run() {
+int run(bool each) {
   ServiceOptions service_options;
   service_options.pool.workers = 1;
   service_options.disk_cache = false;
@@ -49,6 +49,7 @@ int run() {
       wrong += verdict.correct ? 0 : 1;
       samples.push_back({entry.task->tier, verdict.judge_ms, verdict.compile_ms});
       for (const auto& [stage, ms] : verdict.stages_ms) stages[stage].push_back(ms);
+      if (each) std::printf("%8.1f ms  %s/%s\n", verdict.judge_ms, entry.name.c_str(), variant);
     }
   }
   const auto column = [&](int low, int high) {
@@ -80,5 +81,5 @@ int run() {
 
 int main(int argc, char** argv) {
   if (const auto code = kw::run_if_worker(argc, argv)) return *code;
-  return kw::run();
+  return kw::run(argc > 1 && std::string_view(argv[1]) == "--each");
 }

@@ -37,6 +37,15 @@ struct ProfiledTransfer {
 
 using ProfiledStep = std::variant<ProfiledLaunch, ProfiledTransfer>;
 
+// A block of a launch that was run to its end, on real data, and whose values were compared with the truth.
+struct ExecutedBlock {
+  std::uint64_t number = 0;
+  std::uint64_t warp_instructions = 0;
+  // Of the elements of all outputs, those that this block was the last to write. Blocks are found by elements drawn at
+  // random, so one that writes more is found more often, and work / share of several estimates the whole grid's work.
+  double output_share = 0;
+};
+
 // A plan with memory to run it in. Make the memory with DeviceMemory::allocate_tiled (inputs: a tile of their contents,
 // repeated) and DeviceMemory::allocate_untouched (outputs, scratch): both cost next to nothing at any size. Steps are
 // in stream order. The memory must outlive the call; its contents change.
@@ -44,6 +53,12 @@ struct PreparedPlan {
   std::unique_ptr<DeviceMemory> memory;
   std::vector<ProfiledStep> steps;
   int allocations = 0;  // of scratch, by the launcher: cudaMallocAsync
+  // Brings the memory to the state in which step `i` finds it: what stands before it was executed, as far as the blocks
+  // in `executed` need it. Steps are asked for in rising order, each at most once; DeviceMemory::discard_writes() goes
+  // back to that state. Empty: the memory is the same for every step, and its contents are made up.
+  std::function<Result<void>(std::size_t step)> reach;
+  // By step; empty where nothing was executed.
+  std::vector<std::vector<ExecutedBlock>> executed;
 };
 
 // The same task at some sizes. `prepare` is called at most once, and only when this candidate is needed.
