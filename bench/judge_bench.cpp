@@ -49,7 +49,7 @@ int run(bool each) {
       wrong += verdict.correct ? 0 : 1;
       samples.push_back({entry.task->tier, verdict.judge_ms, verdict.compile_ms});
       for (const auto& [stage, ms] : verdict.stages_ms) stages[stage].push_back(ms);
-      if (each) std::printf("%8.1f ms  %s/%s\n", verdict.judge_ms, entry.name.c_str(), variant);
+      if (each) std::fflush(stdout), std::printf("%8.1f ms  %s/%s\n", verdict.judge_ms, entry.name.c_str(), variant);
     }
   }
   const auto column = [&](int low, int high) {

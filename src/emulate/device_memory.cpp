@@ -1,8 +1,5 @@
 #include "emulate/device_memory.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -16,85 +13,12 @@ namespace {
 constexpr std::size_t host_padding_bytes = 64;  // vector loads may look behind the end
 constexpr std::uint64_t address_limit = std::uint64_t{1} << 47;
 
-constexpr std::uint64_t page_bytes = 4096;
-constexpr std::uint64_t tile_bytes_wanted = 1 << 20;  // smaller tiles are repeated: each takes a mapping of its own
-
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
-// A file in memory that holds the tile a whole number of times; its pages are shared by all places that show it.
-struct TileFile {
-  int descriptor = -1;
-  std::uint64_t bytes = 0;
-  ~TileFile() {
-    if (descriptor >= 0) close(descriptor);
-  }
-};
-
-bool fill_tile_file(TileFile& file, std::string_view tile) {
-  std::string content(tile);
-  while (content.size() < tile_bytes_wanted) content += tile;
-  content.resize(content.size() / page_bytes * page_bytes);  // whole pages; elements stay aligned
-  file.bytes = content.size();
-  file.descriptor = memfd_create("kernelwright tile", MFD_CLOEXEC);
-  if (file.descriptor < 0) return false;
-  for (std::size_t done = 0; done < content.size();) {
-    ssize_t written = ::write(file.descriptor, content.data() + done, content.size() - done);
-    if (written <= 0) return false;
-    done += static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
-// Private mappings: a kernel that writes gets its own copy of the page.
-Result<HostMemory> map_repeated(std::uint64_t bytes, std::string_view tile) {
-  std::uint64_t mapped = round_up(bytes, page_bytes);
-  void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) return Error{fmt::format("cannot reserve {} bytes of address space", bytes), "", {}};
-  HostMemory memory(static_cast<std::byte*>(start), {mapped});
-  // A huge page for each of some scattered stores would cost more than everything else.
-  madvise(start, mapped, MADV_NOHUGEPAGE);
-  if (tile.empty()) return memory;
-  TileFile file;
-  if (!fill_tile_file(file, tile)) return Error{"cannot make a file in memory for input contents", "", {}};
-  for (std::uint64_t offset = 0; offset < mapped; offset += file.bytes) {
-    std::uint64_t part = std::min(file.bytes, mapped - offset);
-    if (mmap(memory.get() + offset, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-             file.descriptor, 0) == MAP_FAILED)
-      return Error{fmt::format("cannot map input contents for {} bytes", bytes), "", {}};
-  }
-  return memory;
-}
 
 }  // namespace
 
-void HostMemoryRelease::operator()(std::byte* memory) const {
-  if (mapped_bytes != 0)
-    munmap(memory, mapped_bytes);
-  else
-    delete[] memory;
-}
-
-LazyPages::LazyPages(std::uint64_t bytes, WorkBudget* budget)
-    : read(bytes / page_bytes + 1), written(bytes / page_bytes + 1), held(budget) {}
-
-std::uint64_t LazyPages::touch_new(std::uint64_t first, std::uint64_t last, bool write) {
-  std::vector<bool>& pages = write ? written : read;
-  std::uint64_t fresh = 0;
-  for (std::uint64_t page = first; page <= last; ++page) {
-    fresh += pages[page] ? 0 : 1;
-    pages[page] = true;
-  }
-  return fresh;
-}
-
-void LazyPages::forget() {
-  read.assign(read.size(), false);
-  written.assign(written.size(), false);
-  held.release();
-}
-
 Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right,
-                                  HostMemory mapped) {
+                                  Mapped mapped) {
   if (allocations_.size() >= limits_.allocations)
     return Error{
         fmt::format("more than {} device allocations", limits_.allocations), "Allocate scratch memory once.", {}};
@@ -105,7 +29,8 @@ Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::
                  "Use smaller sizes for the emulator.",
                  {}};
   // The host's memory has a shadow byte for each byte, and is touched at once; a mapping only has a list of its pages.
-  const std::uint64_t host_bytes = mapped != nullptr ? bytes / LazyPages::page_bytes / 4 : 2 * bytes;
+  const bool lazy = mapped.data != nullptr;
+  const std::uint64_t host_bytes = lazy ? bytes / LazyPages::page_bytes / 4 : 2 * bytes;
   HeldMemory held(budget_);
   KW_TRY_VOID(
       charge(WorkKind::allocations, 1, work_cost::allocation + allocations_.size() + new_byte_units(host_bytes)));
@@ -116,14 +41,16 @@ Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::
   allocation->base = base;
   allocation->bytes = static_cast<std::uint32_t>(bytes);
   allocation->right = right;
-  allocation->pristine = mapped == nullptr;  // a mapping has other content
-  if (mapped != nullptr) {
-    allocation->data = std::move(mapped);
-    allocation->lazy = std::make_unique<LazyPages>(bytes, budget_);
-    allocation->fully_defined = true;
+  allocation->pristine = !lazy;  // a mapping has other content
+  if (lazy) {
+    allocation->data = std::move(mapped.data);
+    allocation->defined = std::move(mapped.defined);
+    allocation->lazy = std::make_unique<LazyPages>(bytes, allocation->data.get(), allocation->defined.get(),
+                                                   std::move(mapped.source), budget_);
+    allocation->fully_defined = allocation->defined == nullptr;
   } else {
     allocation->data = HostMemory(new std::byte[bytes + host_padding_bytes]());
-    allocation->defined = std::make_unique<std::byte[]>(bytes + host_padding_bytes);
+    allocation->defined = HostMemory(new std::byte[bytes + host_padding_bytes]());
     std::memset(allocation->data.get(), 0xff, bytes);
   }
   allocation->index = static_cast<int>(allocations_.size());
@@ -143,26 +70,71 @@ Result<std::uint64_t> DeviceMemory::allocate(std::uint64_t bytes, std::string na
   return base;
 }
 
-Result<std::uint64_t> DeviceMemory::allocate_tiled(std::uint64_t bytes, std::string name, MemoryAccessRight right,
-                                                   std::string_view tile) {
-  KW_TRY(HostMemory mapped, map_repeated(bytes + host_padding_bytes, tile));
-  std::uint64_t base = next_address_;
+Result<std::uint64_t> DeviceMemory::insert_mapped(std::uint64_t bytes, std::string name, MemoryAccessRight right,
+                                                  Mapped mapped) {
+  const std::uint64_t base = next_address_;
   KW_TRY_VOID(insert(base, bytes, std::move(name), right, std::move(mapped)));
   next_address_ = round_up(base + bytes + red_zone_bytes, alignment_bytes);
   return base;
+}
+
+Result<std::uint64_t> DeviceMemory::allocate_tiled(std::uint64_t bytes, std::string name, MemoryAccessRight right,
+                                                   std::string_view tile) {
+  KW_TRY(HostMemory data, map_lazily(bytes + host_padding_bytes, tile));
+  return insert_mapped(bytes, std::move(name), right, {std::move(data), {}, nullptr});
 }
 
 Result<std::uint64_t> DeviceMemory::allocate_untouched(std::uint64_t bytes, std::string name, MemoryAccessRight right) {
   return allocate_tiled(bytes, std::move(name), right, {});
 }
 
+Result<std::uint64_t> DeviceMemory::allocate_drawn(std::uint64_t bytes, std::string name, MemoryAccessRight right,
+                                                   std::shared_ptr<const PageSource> source) {
+  KW_TRY(HostMemory data, map_lazily(bytes + host_padding_bytes, {}));
+  return insert_mapped(bytes, std::move(name), right, {std::move(data), {}, std::move(source)});
+}
+
+Result<std::uint64_t> DeviceMemory::allocate_blank(std::uint64_t bytes, std::string name, MemoryAccessRight right) {
+  KW_TRY(HostMemory data, map_lazily(bytes + host_padding_bytes, {}));
+  KW_TRY(HostMemory defined, map_lazily(bytes + host_padding_bytes, {}));
+  return insert_mapped(bytes, std::move(name), right, {std::move(data), std::move(defined), nullptr});
+}
+
 void DeviceMemory::discard_writes() {
-  for (const auto& allocation : allocations_)
-    if (const std::size_t mapped = allocation->data.get_deleter().mapped_bytes;
-        allocation->data != nullptr && mapped != 0) {
-      madvise(allocation->data.get(), mapped, MADV_DONTNEED);
-      allocation->lazy->forget();
+  for (const auto& allocation : allocations_) {
+    if (allocation->lazy == nullptr) continue;
+    allocation->lazy->discard();
+    if (allocation->defined != nullptr) allocation->fully_defined = false;
+  }
+  for (const Kept& kept : kept_) {
+    std::copy(kept.data.begin(), kept.data.end(), kept.allocation->data.get());
+    std::copy(kept.defined.begin(), kept.defined.end(), kept.allocation->defined.get());
+    kept.allocation->fully_defined = false;
+  }
+}
+
+Result<void> DeviceMemory::keep_writes() {
+  kept_.clear();
+  for (const auto& allocation : allocations_) {
+    if (allocation->freed) continue;
+    if (allocation->lazy != nullptr) {
+      allocation->lazy->keep();
+    } else if (allocation->right == MemoryAccessRight::read_write) {
+      KW_TRY_VOID(charge(WorkKind::memory_bytes, allocation->bytes, 2 * byte_units(allocation->bytes)));
+      const std::byte* data = allocation->data.get();
+      const std::byte* defined = allocation->defined.get();
+      kept_.push_back({allocation.get(), {data, data + allocation->bytes}, {defined, defined + allocation->bytes}});
     }
+  }
+  return {};
+}
+
+Result<void> DeviceMemory::touch(Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool write) const {
+  if (allocation.lazy == nullptr || bytes == 0) return {};
+  const std::uint64_t fresh = allocation.lazy->touch(offset, bytes, write);
+  KW_TRY_VOID(charge(WorkKind::memory_bytes, 0, fresh * work_cost::new_page));
+  if (write && !allocation.lazy->hold(fresh)) return budget_->exceeded_error();
+  return {};
 }
 
 Result<void> DeviceMemory::charge(WorkKind kind, std::uint64_t amount, std::uint64_t units) const {
@@ -207,6 +179,7 @@ Result<void> DeviceMemory::write(std::uint64_t address, std::string_view bytes) 
   KW_TRY(Allocation * allocation, range(address, bytes.size()));
   KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes.size(), 2 * byte_units(bytes.size())));
   std::uint64_t offset = address - allocation->base;
+  KW_TRY_VOID(touch(*allocation, offset, bytes.size(), true));
   std::memcpy(allocation->data.get() + offset, bytes.data(), bytes.size());
   if (allocation->defined != nullptr) std::memset(allocation->defined.get() + offset, 1, bytes.size());
   if (bytes.size() == allocation->bytes) allocation->fully_defined = true;
@@ -219,6 +192,7 @@ Result<void> DeviceMemory::fill(std::uint64_t address, std::uint8_t value, std::
   KW_TRY(Allocation * allocation, range(address, bytes));
   KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, 2 * byte_units(bytes)));
   std::uint64_t offset = address - allocation->base;
+  KW_TRY_VOID(touch(*allocation, offset, bytes, true));
   allocation->pristine = false;
   std::memset(allocation->data.get() + offset, value, bytes);
   if (allocation->defined != nullptr) std::memset(allocation->defined.get() + offset, 1, bytes);
@@ -230,6 +204,7 @@ Result<void> DeviceMemory::poison(std::uint64_t address, std::uint64_t bytes) {
   KW_TRY(Allocation * allocation, range(address, bytes));
   KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, 2 * byte_units(bytes)));
   std::uint64_t offset = address - allocation->base;
+  KW_TRY_VOID(touch(*allocation, offset, bytes, true));
   std::memset(allocation->data.get() + offset, 0xff, bytes);
   if (allocation->defined == nullptr) return {};
   std::memset(allocation->defined.get() + offset, 0, bytes);
@@ -244,9 +219,15 @@ Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std:
   KW_TRY(Allocation * to, range(target, bytes));
   KW_TRY(Allocation * from, range(source, bytes));
   KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, 2 * byte_units(bytes)));
+  KW_TRY_VOID(touch(*from, source - from->base, bytes, false));
+  KW_TRY_VOID(touch(*to, target - to->base, bytes, true));
   std::memmove(to->data.get() + (target - to->base), from->data.get() + (source - from->base), bytes);
-  if (to->defined == nullptr || from->defined == nullptr) return {};
-  std::memmove(to->defined.get() + (target - to->base), from->defined.get() + (source - from->base), bytes);
+  if (to->defined == nullptr) return {};
+  std::byte* const defined = to->defined.get() + (target - to->base);
+  if (from->defined == nullptr)
+    std::memset(defined, 1, bytes);
+  else
+    std::memmove(defined, from->defined.get() + (source - from->base), bytes);
   to->fully_defined = false;
   to->pristine = false;
   return {};
@@ -254,7 +235,8 @@ Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std:
 
 Result<std::string> DeviceMemory::read(std::uint64_t address, std::uint64_t bytes) const {
   if (bytes == 0) return std::string();
-  KW_TRY(const Allocation* allocation, range(address, bytes));
+  KW_TRY(Allocation * allocation, range(address, bytes));
+  KW_TRY_VOID(touch(*allocation, address - allocation->base, bytes, false));
   KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, new_byte_units(bytes)));
   return std::string(reinterpret_cast<const char*>(allocation->data.get()) + (address - allocation->base), bytes);
 }

@@ -12,38 +12,13 @@
 
 #include "base/result.h"
 #include "base/work_budget.h"
+#include "emulate/lazy_pages.h"
 
 namespace kw {
 
 struct MemoryLimits {
   std::uint64_t total_bytes = std::uint64_t{2} << 30;
   std::uint32_t allocations = 4096;
-};
-
-// Host memory that is either from the heap or a mapping.
-struct HostMemoryRelease {
-  std::size_t mapped_bytes = 0;  // 0: from the heap
-  void operator()(std::byte* memory) const;
-};
-using HostMemory = std::unique_ptr<std::byte[], HostMemoryRelease>;
-
-// Which pages of a mapping that costs nothing until it is touched were touched.
-struct LazyPages {
-  static constexpr std::uint64_t page_bytes = 4096;
-  std::vector<bool> read, written;
-  HeldMemory held;  // of pages that were written: those are the process's own
-
-  LazyPages(std::uint64_t bytes, WorkBudget* budget);
-  // How many pages are touched in this way for the first time: nearly always none.
-  std::uint64_t touch(std::uint64_t offset, std::uint64_t bytes, bool write) {
-    const std::uint64_t first = offset / page_bytes, last = (offset + bytes - 1) / page_bytes;
-    if (first == last && (write ? written : read)[first]) return 0;
-    return touch_new(first, last, write);
-  }
-  void forget();
-
- private:
-  std::uint64_t touch_new(std::uint64_t first, std::uint64_t last, bool write);
 };
 
 enum class MemoryAccessRight : std::uint8_t { read_only, read_write };
@@ -57,7 +32,7 @@ struct Allocation {
   bool pristine = true;                    // as new: nothing has been written, by the host or by a launch
   bool fully_defined = false;              // every byte was written from the host: `defined` need not be looked at
   HostMemory data;                         // with some bytes of padding behind
-  std::unique_ptr<std::byte[]> defined;    // 0: never written; 1: written; none where that is not recorded
+  HostMemory defined;                      // 0: never written; 1: written; none where that is not recorded
   std::uint32_t undefined_store_line = 0;  // the first store of an undefined value, if there was one
   HeldMemory held;
   std::unique_ptr<LazyPages> lazy;  // of a mapping
@@ -92,8 +67,15 @@ class DeviceMemory {
                                        std::string_view tile);
   // Zeros.
   Result<std::uint64_t> allocate_untouched(std::uint64_t bytes, std::string name, MemoryAccessRight right);
-  // Both as they were at first; what was written, and the memory it took, is gone.
+  // The same with real contents, which the source makes page by page.
+  Result<std::uint64_t> allocate_drawn(std::uint64_t bytes, std::string name, MemoryAccessRight right,
+                                       std::shared_ptr<const PageSource> source);
+  // The same, and undefined until written, as allocate().
+  Result<std::uint64_t> allocate_blank(std::uint64_t bytes, std::string name, MemoryAccessRight right);
+  // All these as they were at first, or at keep_writes(); what was written since is gone, and so is the memory it took.
   void discard_writes();
+  // From now on discard_writes() goes back to this state, with the module's variables too.
+  Result<void> keep_writes();
   // For a module's variables, whose addresses are fixed when it is decoded; the range must be free.
   Result<void> map(std::uint64_t address, std::uint64_t bytes, std::string name, MemoryAccessRight right);
   Result<void> free(std::uint64_t address);
@@ -117,8 +99,19 @@ class DeviceMemory {
   std::uint64_t module_id = 0;
 
  private:
+  struct Mapped {
+    HostMemory data, defined;
+    std::shared_ptr<const PageSource> source;
+  };
+  struct Kept {
+    Allocation* allocation = nullptr;
+    std::vector<std::byte> data, defined;
+  };
   Result<void> insert(std::uint64_t base, std::uint64_t bytes, std::string name, MemoryAccessRight right,
-                      HostMemory mapped = {});
+                      Mapped mapped = {});
+  Result<std::uint64_t> insert_mapped(std::uint64_t bytes, std::string name, MemoryAccessRight right, Mapped mapped);
+  // The host is about to read or write: pages that were never touched get their contents.
+  Result<void> touch(Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool write) const;
   Result<void> charge(WorkKind kind, std::uint64_t amount, std::uint64_t units) const;
   Result<Allocation*> range(std::uint64_t address, std::uint64_t bytes) const;
 
@@ -128,6 +121,7 @@ class DeviceMemory {
   std::vector<Allocation*> by_address_;
   std::uint64_t next_address_ = first_address;
   std::uint64_t live_bytes_ = 0;
+  std::vector<Kept> kept_;  // of memory that is not mapped
 };
 
 }  // namespace kw

@@ -45,6 +45,11 @@ struct RunOptions {
   WorkBudget* budget = nullptr;            // what the run costs is charged to it; when it is used up, the run times out
   // An asynchronous copy may land at any moment between its issue and the wait: at the issue, or (false) at the wait.
   bool copies_land_early = false;
+  // Blocks are interrupted after a few instructions, and so are warps, so that they overlap as they do on a GPU: for
+  // kernels whose blocks or warps talk to each other. How, depends on the two orders.
+  bool overlap = false;
+  // False: for blocks of a launch of which not all are run, in memory of full size; everything else is checked.
+  bool look_for_races = true;
   // To count, not to judge: nothing is found (wrong accesses are left out, undefined values are values), races are not
   // looked for, and matrix products are not computed.
   bool profiling = false;

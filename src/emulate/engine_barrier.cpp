@@ -109,15 +109,24 @@ void write_reduction(Block& block, std::uint32_t id) {
 
 void release(Block& block, std::uint32_t id) {
   write_reduction(block, id);
+  std::uint32_t waiting = block.arrivers[id];  // warps
   for (Warp& warp : block.warps) {
     for (Split& split : warp.splits) {
       if (split.mask == 0 || split.state != SplitState::at_barrier || split.barrier != id) continue;
       split.state = SplitState::ready;
       ++split.pc;
+      waiting |= 1u << warp.index;
     }
   }
   block.arrived[id] = 0;
-  order_block(block);
+  block.arrivers[id] = 0;
+  // Warps that have left the kernel have nothing more to order.
+  std::uint32_t alive = 0;
+  for (const Warp& warp : block.warps) alive |= warp.alive != 0 ? 1u << warp.index : 0;
+  if ((alive & ~waiting) == 0)
+    order_block(block);
+  else
+    order_warps(block, waiting);
 }
 
 std::string place_text(const Warp& warp, const Instruction& in) {
@@ -187,6 +196,7 @@ void count_arrivals(Block& block, std::uint32_t id) {
   for (Warp& warp : block.warps) {
     if (warp.arriving[id] == 0 || (warp.alive & ~warp.arriving[id]) != 0) continue;
     block.arrived[id] += warp_lanes;
+    block.arrivers[id] |= 1u << warp.index;
     warp.arriving[id] = 0;
   }
 }

@@ -14,6 +14,7 @@ namespace kw {
 namespace {
 
 constexpr std::int64_t warp_slice = 200'000;   // instructions
+constexpr std::int64_t overlapping_slice = 7;  // an odd number, so that loops are not always left at the same place
 constexpr std::int64_t waiting_slice = 2'000;  // where a warp may wait for a flag that another one sets
 
 bool all_done(const Block& block) {
@@ -70,6 +71,7 @@ void begin_block(Block& block, std::uint64_t number) {
   block.finished = false;
   block.copies_async = false;
   block.arrived.fill(0);
+  block.arrivers.fill(0);
   tick(worker);
   block.start_time = worker.race_time << race_time_shift;
   block.barrier_time = block.start_time;
@@ -96,6 +98,8 @@ void begin_block(Block& block, std::uint64_t number) {
     warp.unfair = 0;
     warp.moment.warp_sync = block.start_time;
     warp.acquired_time = 0;
+    warp.partial_time = 0;
+    warp.partners = 0;
     warp.copies.clear();
     warp.open_group.fill(0);
     warp.last_barrier.fill(Warp::no_barrier);
@@ -120,7 +124,10 @@ bool run_block(Block& block, std::int64_t slice) {
   worker.current = &block;
   std::int64_t remaining_at_start = worker.remaining;
   const Program& program = *worker.launch->program;
-  const std::int64_t turn = program.shared_flags || program.spins ? waiting_slice : warp_slice;
+  const bool talks = program.global_atomics || program.shared_atomics || program.shared_flags || program.spins;
+  const std::int64_t turn = worker.launch->options.overlap && talks        ? overlapping_slice
+                            : program.shared_flags || program.spins ? waiting_slice
+                                                                    : warp_slice;
   while (worker.stop == StopReason::none) {
     bool ran = false;
     for (std::uint32_t index : block.order) {

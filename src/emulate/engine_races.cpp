@@ -57,6 +57,7 @@ void tick(Worker& worker) {
     for (Warp& warp : resident->warps) {
       warp.moment.warp_sync = 5 << race_time_shift;
       if (warp.acquired_time != 0) warp.acquired_time = 5 << race_time_shift;
+      if (warp.partial_time != 0) warp.partial_time = 5 << race_time_shift;
     }
   }
 }
@@ -82,6 +83,21 @@ void order_warp(Warp& warp) {
 void order_block(Block& block) {
   tick(*block.worker);
   block.barrier_time = block.worker->race_time << race_time_shift;
+  for (Warp& warp : block.warps) warp.partners = 0;
+}
+
+// PTX ISA 9.0, 9.7.13.1: a barrier with a number of threads orders the accesses of those that take part, and nobody
+// else's. Who was ordered with one of them before is ordered with all of them now.
+void order_warps(Block& block, std::uint32_t warps) {
+  tick(*block.worker);
+  std::uint32_t together = warps;
+  for (const Warp& warp : block.warps)
+    if ((warps >> warp.index & 1) != 0) together |= warp.partners;
+  for (Warp& warp : block.warps) {
+    if ((warps >> warp.index & 1) == 0) continue;
+    warp.partners = together;
+    warp.partial_time = block.worker->race_time << race_time_shift;
+  }
 }
 
 // PTX ISA 9.0, 8.8 "Release and acquire patterns": a fence orders only together with the strong access that publishes,
@@ -126,14 +142,20 @@ bool handed_over(const Warp& warp, RaceEntry entry) {
   return tail == tails.end() || time < tail->first;
 }
 
+// Of an access of this block: has a barrier of a part of the block ordered it?
+bool ordered_in_part(const Warp& warp, RaceEntry entry) {
+  if (warp.partners == 0 || entry < warp.block->start_time || entry >= warp.partial_time) return false;
+  return (warp.partners >> (static_cast<std::uint32_t>(entry >> 6) & 31) & 1) != 0;
+}
+
 }  // namespace
 
 bool unordered_write(const Warp& warp, const RaceMoment& moment, RaceEntry writer, RaceEntry self) {
-  return race_conflict(writer, self, moment) && !handed_over(warp, writer);
+  return race_conflict(writer, self, moment) && !handed_over(warp, writer) && !ordered_in_part(warp, writer);
 }
 
 bool unordered_read(const Warp& warp, const RaceMoment& moment, RaceEntry reader, RaceEntry self) {
-  if (race_conflict(reader, self, moment)) return !handed_over(warp, reader);
+  if (race_conflict(reader, self, moment)) return !handed_over(warp, reader) && !ordered_in_part(warp, reader);
   // When earlier blocks have read it is not known any more.
   return !warp.block->acquired && race_reader_conflict(reader, self, moment);
 }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
 #include "emulate/block_order.h"
 #include "emulate/memory_snapshot.h"
 #include "emulate/racy_values.h"
@@ -23,6 +24,8 @@ constexpr std::int64_t spinning_slice =
     40'000;  // warp instructions of a block, before it is suspected to wait for another one
 constexpr std::int64_t cooperative_slice = 2'000;  // a grid-wide barrier is likely: who waits should not wait long
 constexpr std::int64_t atomic_slice = 4'000'000;   // without volatile loads waiting is unlikely
+constexpr std::int64_t longest_overlap = 200;      // of blocks that are to overlap
+constexpr std::size_t overlapping_limit = 6;
 constexpr std::int64_t unlimited_slice = std::int64_t{1} << 60;
 constexpr std::size_t resident_limit = 256;  // blocks under way at once
 constexpr std::uint64_t resident_limit_bytes = std::uint64_t{1} << 30;
@@ -119,9 +122,11 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
                        : launch.program->spins          ? spinning_slice
                        : launch.program->global_atomics ? atomic_slice
                                                         : unlimited_slice;
-  if (queue.size() == 1) slice = unlimited_slice;
+  const bool overlap = launch.options.overlap && launch.program->global_atomics;
+  if (queue.size() == 1 && !overlap) slice = unlimited_slice;
+  Random random(launch.options.block_order_seed, launch.options.warp_order_seed);
   const std::uint64_t resident = std::min<std::uint64_t>(
-      resident_limit,
+      overlap ? overlapping_limit : resident_limit,
       std::max<std::uint64_t>(
           resident_limit_bytes / (bytes_of_block(launch) + std::uint64_t{launch.program->functions[0].local_bytes} *
                                                                warp_lanes * 2 * launch.warps),
@@ -156,6 +161,7 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
       // What other blocks did meanwhile counts as ordered: time alone cannot tell whose it was.
       order_block(*block);
     }
+    if (overlap) slice = random.integer(1, longest_overlap);
     bool finished = run_block(*block, slice);
     if (finished) {
       std::erase(worker.resident, block);
@@ -324,7 +330,7 @@ std::unique_ptr<Worker> run_in_order(LaunchState& launch, const BlockOrder& orde
   // Memory that is mapped, gigabytes perhaps, is not copied: reads that race then count as used.
   const auto& allocations = launch.memory->allocations();
   const bool mapped = std::any_of(allocations.begin(), allocations.end(), [](const auto& allocation) {
-    return !allocation->freed && allocation->right == MemoryAccessRight::read_write && allocation->defined == nullptr;
+    return !allocation->freed && allocation->right == MemoryAccessRight::read_write && allocation->lazy != nullptr;
   });
   const std::uint64_t bytes = MemorySnapshot::bytes_of(*launch.memory);
   WorkBudget* const budget = launch.options.budget;
@@ -332,7 +338,8 @@ std::unique_ptr<Worker> run_in_order(LaunchState& launch, const BlockOrder& orde
   // Two of them are needed, one before and one after. Where there is no memory for them such reads count as used, too.
   const bool fits = budget == nullptr || (budget->memory_left() / 2 > bytes && held.add(2 * bytes));
   std::unique_ptr<Worker> worker = make_worker(launch);
-  if (!launch.options.profiling && !mapped && fits) before.emplace(*launch.memory);
+  const bool races = launch.options.look_for_races && !launch.options.profiling;
+  if (races && !mapped && fits) before.emplace(*launch.memory);
   BlockQueue queue(order);
   run_blocks(*worker, queue);
   pay(*worker);

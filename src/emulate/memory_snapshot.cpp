@@ -8,14 +8,14 @@ namespace kw {
 std::uint64_t MemorySnapshot::bytes_of(const DeviceMemory& memory) {
   std::uint64_t bytes = 0;
   for (const auto& allocation : memory.allocations())
-    if (!allocation->freed && !allocation->pristine && allocation->right != MemoryAccessRight::read_only)
+    if (!allocation->freed && !allocation->pristine && allocation->lazy == nullptr && allocation->right != MemoryAccessRight::read_only)
       bytes += 2 * std::uint64_t{allocation->bytes};
   return bytes;
 }
 
 MemorySnapshot::MemorySnapshot(DeviceMemory& memory) {
   for (const auto& allocation : memory.allocations()) {
-    if (allocation->freed || allocation->right == MemoryAccessRight::read_only) continue;
+    if (allocation->freed || allocation->right == MemoryAccessRight::read_only || allocation->lazy != nullptr) continue;
     Copy copy{
         allocation.get(), {}, {}, allocation->pristine, allocation->fully_defined, allocation->undefined_store_line};
     if (!allocation->pristine) {

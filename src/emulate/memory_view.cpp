@@ -15,6 +15,11 @@ const char* verb(AccessKind kind) {
   return kind == AccessKind::read ? "reads" : kind == AccessKind::write ? "writes" : "updates";
 }
 
+bool looks_for_races(const Warp& warp) {
+  const RunOptions& options = warp.worker->launch->options;
+  return options.look_for_races && !options.profiling;
+}
+
 // The name that the user gave it: "tile" of _ZZ6kernelPKfE4tile, a variable inside of a function.
 std::string plain_name(const std::string& symbol) {
   if (symbol.rfind("_ZZ", 0) != 0) return symbol;
@@ -84,7 +89,7 @@ MemoryView view_of(Warp& warp, Allocation& allocation) {
   view.writable = allocation.right == MemoryAccessRight::read_write;
   // In a second run only values that come from a race are marked, and they do not get as far as global memory.
   if (!allocation.fully_defined && warp.worker->racy == nullptr) view.defined = allocation.defined.get();
-  if (view.writable && !warp.worker->launch->options.profiling) {
+  if (view.writable && looks_for_races(warp)) {
     Worker& worker = *warp.worker;
     auto index = static_cast<std::size_t>(allocation.index);
     if (index >= worker.races.size()) worker.races.resize(worker.launch->memory->allocations().size());
@@ -109,7 +114,7 @@ bool refine_races(Warp& warp, const MemoryView& view, int wanted_shift) {
 
 bool take_pages(Warp& warp, Allocation& allocation, std::uint64_t fresh, bool written) {
   warp.worker->unpaid.units += fresh * work_cost::new_page;
-  if (!written || allocation.lazy->held.add(fresh * LazyPages::page_bytes)) return true;
+  if (!written || allocation.lazy->hold(fresh)) return true;
   warp.worker->stop = StopReason::judgement_budget;
   return false;
 }
@@ -119,7 +124,7 @@ MemoryView view_of_shared(Warp& warp) {
   MemoryView view;
   view.data = block.shared_data.data();
   view.defined = block.shared_defined.data();
-  if (!warp.worker->launch->options.profiling) view.races = &block.shared_races;
+  if (looks_for_races(warp)) view.races = &block.shared_races;
   view.bytes = warp.worker->launch->shared_bytes;
   view.shared = true;
   return view;

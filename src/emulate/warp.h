@@ -109,6 +109,8 @@ struct Warp {
   LaneMask alive = 0;              // lanes that exist and have not exited
   std::uint32_t first_thread = 0;  // linear number of lane 0
   RaceEntry acquired_time = 0;     // the last time this warp has looked at what others have released
+  RaceEntry partial_time = 0;      // of the last barrier of a part of the block that it took part in
+  std::uint32_t partners = 0;      // warps that such barriers have ordered with this one since the last whole one
   RaceMoment moment;               // `now`, `barrier` and so on are brought up to date when the warp gets its turn
   bool touched_memory = false;     // memory with race checks, since its last sync: otherwise there is nothing to order
   std::uint32_t turns = 0;
@@ -155,7 +157,8 @@ struct Block {
   RaceEntry acquired_time = 0;              // the start of the launch; of the block where time cannot tell blocks apart
   RaceEntry released_time = 0;              // others may know of what was done before
   bool acquired = false;                    // this block has looked at what others have released
-  std::array<std::uint32_t, 16> arrived{};  // threads that went on after bar.arrive
+  std::array<std::uint32_t, 16> arrived{};   // threads that went on after bar.arrive
+  std::array<std::uint32_t, 16> arrivers{};  // their warps
   bool copies_async = false;  // an asynchronous copy has been issued: shadows may say that one is in flight
   HeldMemory held;
   bool finished = false;
@@ -257,6 +260,7 @@ void tick(Worker& worker);  // something is ordered
 void refresh_moment(Warp& warp);
 void order_warp(Warp& warp);     // bar.warp.sync, shfl.sync ...
 void order_block(Block& block);  // barriers
+void order_warps(Block& block, std::uint32_t warps);  // barriers of a part of the block; bit i: warp i
 void acquire(Warp& warp, bool device_wide);
 void release(Warp& warp, bool device_wide);
 void fence(Warp& warp, bool device_wide);  // both

@@ -69,7 +69,7 @@ std::uint64_t launch_units(const LaunchState& launch) {
   // Two entries a word, to see races: made when somebody touches an allocation, by several host threads perhaps. The
   // price must not depend on their number.
   std::uint64_t race_bytes = 0;
-  if (!launch.options.profiling)
+  if (launch.options.look_for_races && !launch.options.profiling)
     for (const auto& allocation : launch.memory->allocations())
       if (!allocation->freed && allocation->defined != nullptr) race_bytes += 2 * std::uint64_t{allocation->bytes};
   return work_cost::launch + program.origins.size() * 4 + program.inline_caches * 16 +

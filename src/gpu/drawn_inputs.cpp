@@ -17,13 +17,14 @@ std::uint64_t mix(std::uint64_t z) {  // SplitMix64's
 
 // The free bits change a float by less than a hundredth, and keep it on its side of every power of two.
 template <class Float, class Bits, unsigned free_bits>
-void draw_floats(const DrawRecipe& recipe, std::string_view table, std::string& into) {
+void draw_floats(const DrawRecipe& recipe, std::string_view table, std::uint64_t first, std::byte* into,
+                 std::size_t bytes) {
   const auto* from = reinterpret_cast<const Float*>(table.data());
-  auto* to = reinterpret_cast<Float*>(into.data());
-  const std::size_t count = into.size() / sizeof(Float);
+  auto* to = reinterpret_cast<Float*>(into);
+  const std::size_t count = bytes / sizeof(Float);
   const auto low = static_cast<Float>(recipe.low), high = static_cast<Float>(recipe.high);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t drawn = mix(recipe.key + i * golden);
+    const std::uint64_t drawn = mix(recipe.key + (first + i) * golden);
     const Float value = from[drawn & (recipe.table_elements - 1)];
     const auto bits = std::bit_cast<Bits>(value) ^ static_cast<Bits>((drawn >> 20) & ((Bits{1} << free_bits) - 1));
     const auto changed = std::bit_cast<Float>(bits);
@@ -33,31 +34,39 @@ void draw_floats(const DrawRecipe& recipe, std::string_view table, std::string& 
 }
 
 template <class Word>
-void draw_words(const DrawRecipe& recipe, std::string_view table, std::string& into) {
+void draw_words(const DrawRecipe& recipe, std::string_view table, std::uint64_t first, std::byte* into,
+                std::size_t bytes) {
   const auto* from = reinterpret_cast<const Word*>(table.data());
-  auto* to = reinterpret_cast<Word*>(into.data());
-  const std::size_t count = into.size() / sizeof(Word);
-  for (std::size_t i = 0; i < count; ++i) to[i] = from[mix(recipe.key + i * golden) & (recipe.table_elements - 1)];
+  auto* to = reinterpret_cast<Word*>(into);
+  const std::size_t count = bytes / sizeof(Word);
+  for (std::size_t i = 0; i < count; ++i)
+    to[i] = from[mix(recipe.key + (first + i) * golden) & (recipe.table_elements - 1)];
 }
 
 }  // namespace
 
-void draw(const DrawRecipe& recipe, std::string_view table, std::string& into) {
+void draw_part(const DrawRecipe& recipe, std::string_view table, std::uint64_t first, std::byte* into,
+               std::size_t bytes) {
   KW_CHECK(std::has_single_bit(recipe.table_elements));
-  KW_CHECK(table.size() == recipe.table_elements * recipe.element_bytes && into.size() % recipe.element_bytes == 0);
-  if (recipe.kind == DrawRecipe::Kind::floats) return draw_floats<float, std::uint32_t, 16>(recipe, table, into);
-  if (recipe.kind == DrawRecipe::Kind::doubles) return draw_floats<double, std::uint64_t, 40>(recipe, table, into);
+  KW_CHECK(table.size() == recipe.table_elements * recipe.element_bytes && bytes % recipe.element_bytes == 0);
+  using Kind = DrawRecipe::Kind;
+  if (recipe.kind == Kind::floats) return draw_floats<float, std::uint32_t, 16>(recipe, table, first, into, bytes);
+  if (recipe.kind == Kind::doubles) return draw_floats<double, std::uint64_t, 40>(recipe, table, first, into, bytes);
   switch (recipe.element_bytes) {
     case 1:
-      return draw_words<std::uint8_t>(recipe, table, into);
+      return draw_words<std::uint8_t>(recipe, table, first, into, bytes);
     case 2:
-      return draw_words<std::uint16_t>(recipe, table, into);
+      return draw_words<std::uint16_t>(recipe, table, first, into, bytes);
     case 4:
-      return draw_words<std::uint32_t>(recipe, table, into);
+      return draw_words<std::uint32_t>(recipe, table, first, into, bytes);
     default:
       KW_CHECK(recipe.element_bytes == 8);
-      return draw_words<std::uint64_t>(recipe, table, into);
+      return draw_words<std::uint64_t>(recipe, table, first, into, bytes);
   }
+}
+
+void draw(const DrawRecipe& recipe, std::string_view table, std::string& into) {
+  draw_part(recipe, table, 0, reinterpret_cast<std::byte*>(into.data()), into.size());
 }
 
 }  // namespace kw

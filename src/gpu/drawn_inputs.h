@@ -3,6 +3,7 @@
 // worker makes on the device, in microseconds, exactly the bytes that the reference gets on the host. Only whole-number
 // arithmetic and comparisons: the two agree bit for bit (kw_draw in helper_kernels.h).
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,5 +25,8 @@ struct DrawRecipe {
 
 // Fills `into` (a whole number of elements).
 void draw(const DrawRecipe& recipe, std::string_view table, std::string& into);
+// `bytes` of them, from element `first` on: every element is drawn by itself.
+void draw_part(const DrawRecipe& recipe, std::string_view table, std::uint64_t first, std::byte* into,
+               std::size_t bytes);
 
 }  // namespace kw

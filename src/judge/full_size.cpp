@@ -18,6 +18,7 @@ class Preparation {
   Preparation(const Task& task, const SizedPlan& sized, const LoadedModule& module,
               const std::vector<CompiledKernel>& kernels, std::uint64_t seed, WorkBudget* budget)
       : task_(task), sized_(sized), module_(module), kernels_(kernels), seed_(seed), budget_(budget) {}
+  void use(const FullSizeTruth& truth) { truth_ = &truth; }
 
   Result<PreparedPlan> run() {
     const std::size_t tile_bytes = page_bytes * (fewest_pages + seed_ % (most_pages - fewest_pages + 1));
@@ -25,7 +26,9 @@ class Preparation {
     std::size_t input = 0;
     for (const Buffer& buffer : sized_.plan.buffers) {
       std::uint64_t address = 0;
-      if (buffer.kind == Buffer::Kind::input) {
+      if (truth_ != nullptr) {
+        KW_TRY(address, allocate_real(buffer, input));
+      } else if (buffer.kind == Buffer::Kind::input) {
         while (task_.inputs.at(input).is_scalar()) ++input;
         const auto elements = static_cast<std::int64_t>(tile_bytes / bytes_of(task_.inputs[input].dtype));
         KW_TRY(const std::string tile, make_input_beginning(task_, input, sized_.sizes, seed_, elements));
@@ -46,9 +49,11 @@ class Preparation {
       if (const auto* launch = std::get_if<KernelLaunch>(&step)) {
         KW_TRY_VOID(add_launch(*launch));
       } else if (const auto* set = std::get_if<MemorySet>(&step)) {
-        prepared_.steps.push_back(ProfiledTransfer{ProfiledTransfer::Kind::set, set->bytes});
+        prepared_.steps.push_back(
+            ProfiledTransfer{ProfiledTransfer::Kind::set, set->bytes, address(set->target), 0, set->value});
       } else if (const auto* copy = std::get_if<MemoryCopy>(&step)) {
-        prepared_.steps.push_back(ProfiledTransfer{ProfiledTransfer::Kind::copy, copy->bytes});
+        prepared_.steps.push_back(ProfiledTransfer{ProfiledTransfer::Kind::copy, copy->bytes, address(copy->target),
+                                                   address(copy->source), 0});
       } else if (std::holds_alternative<ScratchAllocate>(step)) {
         ++prepared_.allocations;
       }
@@ -57,6 +62,15 @@ class Preparation {
   }
 
  private:
+  // Real inputs; the rest is undefined until it is written.
+  Result<std::uint64_t> allocate_real(const Buffer& buffer, std::size_t& input) {
+    if (buffer.kind == Buffer::Kind::input)
+      return prepared_.memory->allocate_drawn(buffer.bytes, "input " + buffer.name, MemoryAccessRight::read_only,
+                                              truth_->inputs.at(input++));
+    const char* kind = buffer.kind == Buffer::Kind::output ? "output " : "scratch ";
+    return prepared_.memory->allocate_blank(buffer.bytes, kind + buffer.name, MemoryAccessRight::read_write);
+  }
+
   std::uint64_t address(const DevicePointer& pointer) const {
     const auto offset = static_cast<std::uint64_t>(pointer.offset_bytes);
     return pointer.buffer == DevicePointer::null_buffer ? offset
@@ -101,6 +115,7 @@ class Preparation {
   const std::vector<CompiledKernel>& kernels_;
   std::uint64_t seed_;
   WorkBudget* budget_;
+  const FullSizeTruth* truth_ = nullptr;
   PreparedPlan prepared_;
   std::vector<std::uint64_t> addresses_;
 };
@@ -116,6 +131,14 @@ Result<ScalarInputs> scalars_at(const Task& task, const Sizes& sizes, std::uint6
     scalars[spec.name] = element_at(spec.dtype, bytes, 0);
   }
   return scalars;
+}
+
+Result<PreparedPlan> prepare_with_real_inputs(const Task& task, const SizedPlan& plan, const LoadedModule& module,
+                                              const std::vector<CompiledKernel>& kernels, const FullSizeTruth& truth,
+                                              WorkBudget* budget) {
+  Preparation preparation(task, plan, module, kernels, 0, budget);
+  preparation.use(truth);
+  return preparation.run();
 }
 
 PlanCandidate full_size_candidate(const Task& task, const SizedPlan& plan, const LoadedModule& module,

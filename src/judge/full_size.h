@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "judge/full_size_truth.h"
 #include "judge/kernel_build.h"
 #include "performance/performance.h"
 
@@ -16,5 +17,10 @@ Result<ScalarInputs> scalars_at(const Task& task, const Sizes& sizes, std::uint6
 PlanCandidate full_size_candidate(const Task& task, const SizedPlan& plan, const LoadedModule& module,
                                   const std::vector<CompiledKernel>& kernels, std::uint64_t seed,
                                   WorkBudget* budget = nullptr);
+
+// The same with real inputs, and with outputs and scratch memory that are undefined until they are written.
+Result<PreparedPlan> prepare_with_real_inputs(const Task& task, const SizedPlan& plan, const LoadedModule& module,
+                                              const std::vector<CompiledKernel>& kernels, const FullSizeTruth& truth,
+                                              WorkBudget* budget);
 
 }  // namespace kw

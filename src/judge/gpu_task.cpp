@@ -14,8 +14,7 @@
 namespace kw {
 namespace {
 
-constexpr std::int64_t chunk_elements = 64;
-constexpr std::int64_t chunks = 2048;
+constexpr std::int64_t chunk_elements = sample_chunk_elements;
 constexpr std::size_t timed_stride = 8;
 constexpr double pytorch_budget_ms = 60;
 
@@ -55,7 +54,7 @@ void choose_timed_part(FullSizeCase& one) {
 
 }  // namespace
 
-OutputSample choose_sample(std::int64_t elements, std::size_t element_bytes, std::uint64_t seed) {
+OutputSample choose_sample(std::int64_t elements, std::size_t element_bytes, std::uint64_t seed, std::int64_t chunks) {
   OutputSample sample;
   if (elements <= chunks * chunk_elements) return sample;
   sample.chunk_bytes = chunk_elements * element_bytes;

@@ -86,7 +86,9 @@ class GpuTask {
 };
 
 // Chunks at random places, the beginning and the end; everything of a small output.
-OutputSample choose_sample(std::int64_t elements, std::size_t element_bytes, std::uint64_t seed);
+OutputSample choose_sample(std::int64_t elements, std::size_t element_bytes, std::uint64_t seed,
+                           std::int64_t chunks = 2048);
+inline constexpr std::int64_t sample_chunk_elements = 64;
 std::vector<std::int64_t> places_of(const OutputSample& sample, std::int64_t elements, std::size_t element_bytes);
 
 }  // namespace kw

@@ -1,11 +1,9 @@
 #include "judge/judge.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <future>
-#include <utility>
 
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -16,9 +14,8 @@
 #include "judge/examine.h"
 #include "judge/feedback.h"
 #include "judge/full_size.h"
-#include "judge/full_size_check.h"
+#include "judge/full_size_run.h"
 #include "judge/gpu_backend.h"
-#include "judge/made_sizes.h"
 #include "judge/missing_time.h"
 #include "judge/ptx_rules.h"
 #include "judge/task_entry.h"
@@ -27,10 +24,8 @@ namespace kw {
 namespace {
 
 // Raised whenever a verdict could come out differently for the same kernel: older ones in the cache are then not used.
-constexpr std::string_view judge_version = "judge 3";
-// Elements of the task's tensors in the further cases of a kernel that does something new at full size.
-constexpr std::array<std::int64_t, 3> large_case_elements = {400'000, 3'000'000, 20'000'000};
-constexpr std::int64_t large_case_work = 20'000'000;  // warp instructions
+constexpr std::string_view judge_version = "judge 4";
+constexpr std::uint64_t audited_one_in = 50;  // of all verdicts, chosen in secret
 // Kernels take a tenth of a second, with CUB or cooperative groups one or two.
 constexpr int compile_wall_ms = 12'000;
 constexpr int compile_cpu_seconds = 6;
@@ -166,19 +161,10 @@ void take_examination(const Examination& found, Verdict& verdict) {
   }
 }
 
-bool kernels_are_compiled(const LaunchPlan& plan, const CompileResult& compiled) {
-  for (const KernelLaunch* launch : plan.launches()) {
-    const bool there = std::any_of(compiled.kernels.begin(), compiled.kernels.end(),
-                                   [&](const CompiledKernel& kernel) { return kernel.name == launch->kernel; });
-    if (!there) return false;
-  }
-  return true;
-}
-
-bool waits_for_blocks(const LoadedModule& module, const KernelBuild& build) {
-  return std::any_of(build.compiled.kernels.begin(), build.compiled.kernels.end(), [&](const CompiledKernel& kernel) {
-    const auto program = module.program(kernel.symbol);
-    return program.ok() && (*program)->spins;
+// Have elements been seen whose truth jumps?
+bool outputs_may_jump(const CaseSet& cases) {
+  return std::any_of(cases.cases.begin(), cases.cases.end(), [](const Case& one) {
+    return std::any_of(one.bounds.begin(), one.bounds.end(), [](const ErrorBound& bound) { return !bound.unstable.empty(); });
   });
 }
 
@@ -228,6 +214,7 @@ Judge::Judge(CompileService& service, JudgeOptions options) : service_(service),
                   .add(options_.explain ? "explain" : "")
                   .add(options_.counters ? "counters" : "")
                   .add(options_.full_size ? "" : "small only")
+                  .add(options_.audit ? "audit" : "")
                   .add(fmt::format("{} units {} bytes", options_.limits.work_units, options_.limits.memory_bytes))
                   .hex();
   if (options_.cache) cache_.emplace(DiskCacheOptions{options_.cache_folder, std::uint64_t{1} << 30});
@@ -241,7 +228,8 @@ std::shared_ptr<Judge::TaskEntry> Judge::entry_for(const Task& task) {
   auto& entry = entries_[identity];
   if (entry == nullptr)
     entry = std::make_shared<TaskEntry>(task, identity, options_.secret,
-                                        options_.gpu != nullptr && options_.gpu->wants_pytorch());
+                                        options_.gpu != nullptr && options_.gpu->wants_pytorch(),
+                                        cache_ ? &*cache_ : nullptr);
   return entry;
 }
 
@@ -333,6 +321,7 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
     compiling_ms = milliseconds_since(built);
   });
   const auto cases = entry.book.set(set);
+  if (cases.ok() && options_.gpu == nullptr && options_.full_size) entry.truths.prepare(outputs_may_jump(**cases));
   compiling.get();
   // Waiting for a compiler, and the answers, which are for all kernels of the task, are not the kernel's fault.
   const double waiting_ms = compiling_ms - build.planning_ms - build.compiled.compile_ms;
@@ -394,10 +383,11 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
     stage("explain the time");
     return verdict;
   }
-  check_large_sizes(entry, build, *module, first_timed_plan, text, budget, found, verdict);
+  if (!options_.full_size) return verdict;
+  const auto runs = check_full_sizes(entry, build, *module, first_timed_plan, text, budget, verdict);
   if (verdict.status != VerdictStatus::correct) return verdict;
   stage("check the full size");
-  if (options_.want_time) add_times(entry, build, *module, first_timed_plan, budget, verdict);
+  if (options_.want_time && !runs.empty()) add_times(entry, build, runs, first_timed_plan, budget, verdict);
   stage("model the time");
   return verdict;
 }
@@ -412,56 +402,38 @@ void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseS
   options_.gpu->judge(subject, entry.gpu, verdict);
 }
 
-// Does the kernel do at full size what was checked? Where it does something new, larger sizes are checked too, as far
-// as they can be emulated. What then is still new cannot be checked here, and nobody may be paid for it.
-void Judge::check_large_sizes(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
-                              std::size_t first_timed_plan, std::string_view text, WorkBudget& budget,
-                              Examination& found, Verdict& verdict) {
+// Are the values right where the kernel is timed? Secret elements of every train size are computed and compared.
+std::vector<std::unique_ptr<FullSizeRun>> Judge::check_full_sizes(TaskEntry& entry, const KernelBuild& build,
+                                                                  const LoadedModule& module,
+                                                                  std::size_t first_timed_plan, std::string_view text,
+                                                                  WorkBudget& budget, Verdict& verdict) {
   const Task& task = entry.book.task();
   const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
+  const bool audit = options_.audit || (seed >> 8) % audited_one_in == 0;
+  std::vector<std::unique_ptr<FullSizeRun>> runs;
   for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
-    auto finding = check_full_size(task, build, module, build.plans[i], found.work, seed, &budget);
-    bool checked_larger = false;
-    // Of the case before. Work decides, not time: a verdict must not depend on what else the machine does.
-    double thread_instructions = 0;
-    std::int64_t before = large_case_elements.front();
-    Sizes tried;
-    for (const std::int64_t elements : large_case_elements) {
-      if (!finding || finding->kind != "unchecked_path") break;
-      if (thread_instructions * static_cast<double>(elements) / static_cast<double>(before) >
-          4 * static_cast<double>(warp_lanes * large_case_work))  // it is run more than once
-        break;
-      const std::uint64_t done_before = found.thread_instructions;
-      const Sizes sizes = shrink(task, build.plans[i].sizes, elements);
-      if (elements_of(task, sizes) > large_case_elements.back()) break;  // the task has none so small
-      if (sizes == std::exchange(tried, sizes)) continue;
-      const auto answering = std::chrono::steady_clock::now();
-      const auto one = entry.book.large_case(sizes);
-      budget.forgive(std::chrono::steady_clock::now() - answering);
-      if (!one.ok()) break;
-      PlanLimits plan_limits;
-      plan_limits.device = launch_device(options_.profile.architecture);
-      plan_limits.budget = &budget;
-      const auto plan = make_launch_plan(*build.kernel_file, task, sizes, plan_limits, (*one)->scalars);
-      if (!plan.ok() || !kernels_are_compiled(*plan, build.compiled)) break;
-      if (!examine_case(task, build, module, **one, *plan, large_case_work, &budget, found)) break;
-      if (found.status != VerdictStatus::correct) break;
-      checked_larger = true;
-      thread_instructions = static_cast<double>(found.thread_instructions - done_before);
-      before = elements;
-      finding = check_full_size(task, build, module, build.plans[i], found.work, seed, &budget);
+    const auto answering = std::chrono::steady_clock::now();
+    const auto truth = entry.truths.at(i - first_timed_plan);
+    budget.forgive(std::chrono::steady_clock::now() - answering);
+    if (!truth.ok()) {
+      verdict.full_size = "unchecked";
+      set_no_time(verdict, "the values at full size are unchecked: " + truth.error().message, truth.error().advice);
+      return {};
     }
-    take_examination(found, verdict);
-    if (verdict.status != VerdictStatus::correct) return;
-    if (!finding) continue;
-    verdict.flags.push_back(finding->kind);
-    // A block that waits for others cannot be looked at alone; then the larger sizes have to do.
-    if (finding->kind == "unchecked_path" && checked_larger && waits_for_blocks(module, build)) continue;
-    add_finding(verdict, *finding);
-    verdict.status = finding->kind == "unchecked_path" ? VerdictStatus::unsupported : VerdictStatus::wrong;
-    verdict.summary = finding->message;
-    return;
+    auto run = std::make_unique<FullSizeRun>(task, build, module, build.plans[i], *truth, seed + i, &budget);
+    FullSizeOutcome outcome = run->check(audit);
+    verdict.audit.push_back(std::move(outcome.audit));
+    for (VerdictFinding& finding : outcome.findings) add_finding(verdict, std::move(finding));
+    if (outcome.status != VerdictStatus::correct) {
+      verdict.status = outcome.status;
+      verdict.full_size = outcome.status == VerdictStatus::unsupported ? "unchecked" : "checked";
+      verdict.summary = verdict.findings.empty() ? "wrong at full size" : verdict.findings.back().message;
+      return {};
+    }
+    runs.push_back(std::move(run));
   }
+  verdict.full_size = "checked";
+  return runs;
 }
 
 }  // namespace kw

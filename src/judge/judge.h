@@ -19,7 +19,7 @@
 
 namespace kw {
 
-struct Examination;
+class FullSizeRun;
 class GpuBackend;
 
 struct JudgeOptions {
@@ -32,7 +32,8 @@ struct JudgeOptions {
   bool emulator_first = true;  // before a GPU: every check at small sizes, so that it seldom sees a kernel that faults
   bool explain = true;         // on a GPU: also model where the time goes
   bool counters = false;       // on a GPU: read the hardware's counters for correct kernels
-  bool full_size = true;       // on a GPU; false for debugging tools
+  bool full_size = true;       // check and time the train sizes; false for debugging tools
+  bool audit = false;          // without a GPU: execute all of every full size, where that is possible
   bool cache = true;           // keep verdicts on disk
   JudgeLimits limits;          // of each judgement
   std::filesystem::path cache_folder = kw::cache_folder() / "verdicts";
@@ -57,11 +58,12 @@ class Judge {
   struct TaskEntry;
   std::shared_ptr<TaskEntry> entry_for(const Task& task);
   Verdict judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file, WorkBudget& budget);
-  void check_large_sizes(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
-                         std::size_t first_timed_plan, std::string_view text, WorkBudget& budget, Examination& found,
-                         Verdict& verdict);
-  void add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module, std::size_t first_timed_plan,
-                 WorkBudget& budget, Verdict& verdict);
+  std::vector<std::unique_ptr<FullSizeRun>> check_full_sizes(TaskEntry& entry, const KernelBuild& build,
+                                                             const LoadedModule& module, std::size_t first_timed_plan,
+                                                             std::string_view text, WorkBudget& budget,
+                                                             Verdict& verdict);
+  void add_times(TaskEntry& entry, const KernelBuild& build, const std::vector<std::unique_ptr<FullSizeRun>>& runs,
+                 std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict);
   void judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,
                     std::size_t first_timed_plan, std::string_view text, double loaded_share, Verdict& verdict);
   // Where a measured time goes, by the model: limiter, terms, hot lines.

@@ -6,6 +6,7 @@
 
 #include "judge/emulated_device.h"
 #include "judge/full_size.h"
+#include "judge/full_size_run.h"
 #include "judge/judge.h"
 #include "judge/missing_time.h"
 #include "judge/task_entry.h"
@@ -20,6 +21,14 @@ struct Means {
   double time = 0, low = 0, high = 0, naive = 0;
   bool naive_known = true;
 };
+
+// The plan as it was executed to check its values.
+PlanCandidate executed_candidate(const FullSizeRun& run, const SizedPlan& plan) {
+  PlanCandidate candidate;
+  candidate.sizes = to_string(plan.sizes);
+  candidate.prepare = [&run] { return run.prepare_for_model(); };
+  return candidate;
+}
 
 void add_hint(Verdict& verdict, std::string kind, std::string message) {
   VerdictFinding hint;
@@ -112,8 +121,8 @@ void Judge::explain_time(const KernelBuild& build, const LoadedModule& module, c
   if (!verdict.times.empty()) verdict.times.front().limiter = made->limiter;
 }
 
-void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
-                      std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict) {
+void Judge::add_times(TaskEntry& entry, const KernelBuild& build,
+                      const std::vector<std::unique_ptr<FullSizeRun>>& runs, std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict) {
   const Task& task = entry.book.task();
   const auto start = std::chrono::steady_clock::now();
   const auto naive = naive_times(entry);
@@ -123,9 +132,7 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const LoadedMo
   Means logs;
   for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
     const auto made =
-        estimate(options_.profile,
-                 {full_size_candidate(task, build.plans[i], module, build.compiled.kernels, full_size_seed, &budget)},
-                 estimating);
+        estimate(options_.profile, {executed_candidate(*runs.at(i - first_timed_plan), build.plans[i])}, estimating);
     if (!made.ok()) {
       set_no_time(verdict,
                   "the time at " + to_string(build.plans[i].sizes) + " cannot be modelled: " + made.error().message,

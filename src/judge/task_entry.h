@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/full_size_truth.h"
 #include "judge/gpu_task.h"
 #include "judge/judge.h"
 
@@ -16,11 +17,15 @@ namespace kw {
 inline constexpr std::uint64_t full_size_seed = 7;
 
 struct Judge::TaskEntry {
-  TaskEntry(const Task& task, std::string its_identity, const std::string& secret, bool want_pytorch)
-      : book(task, secret), gpu(task, secret, want_pytorch), identity(std::move(its_identity)) {}
+  TaskEntry(const Task& task, std::string its_identity, const std::string& secret, bool want_pytorch, DiskCache* cache)
+      : book(task, secret),
+        gpu(task, secret, want_pytorch),
+        truths(task, its_identity, secret, cache),
+        identity(std::move(its_identity)) {}
 
   CaseBook book;
   GpuTask gpu;
+  FullSizeTruths truths;
   std::string identity;
   std::mutex naive_mutex;                                                            // guards what follows
   std::array<std::optional<std::vector<std::uint64_t>>, CaseBook::sets> naive_work;  // by set and question

@@ -80,6 +80,13 @@ Json time_json(const SizedTime& time) {
   return json;
 }
 
+Json audit_json(const FullSizeAudit& audit) {
+  return {{"size", sizes_json(audit.sizes)}, {"method", audit.method},
+          {"blocks", audit.blocks},          {"blocks_run", audit.blocks_run},
+          {"elements", audit.elements},      {"compared", audit.compared},
+          {"assumed", audit.assumed},        {"warp_instructions", audit.warp_instructions}};
+}
+
 Json measured_json(const MeasuredOn& on) {
   return {{"device", on.device},
           {"driver_version", on.driver_version},
@@ -188,6 +195,8 @@ Json to_json(const Verdict& verdict) {
   json["risk"] = {{"score", verdict.risk.score}, {"reasons", Json::array()}};
   for (const RiskReason& reason : verdict.risk.reasons)
     json["risk"]["reasons"].push_back({{"what", reason.what}, {"points", reason.points}, {"line", reason.where.line}});
+  json["full_size"] = verdict.full_size.empty() ? Json(nullptr) : Json(verdict.full_size);
+  list("audit", verdict.audit, audit_json);
   json["flags"] = verdict.flags;
   json["feedback"] = verdict.feedback;
   json["fingerprint"] = verdict.fingerprint;
@@ -241,7 +250,13 @@ Result<Verdict> verdict_from_json(const Json& json) {
     verdict.judge_ms = json.at("judge_ms");
     for (const auto& [stage, ms] : json.at("stages_ms").items())
       verdict.stages_ms.emplace_back(stage, ms.get<double>());
-    // Verdicts of earlier versions have none.
+    // Verdicts of earlier versions have neither of these.
+    if (const auto size = json.find("full_size"); size != json.end() && size->is_string()) verdict.full_size = *size;
+    if (const auto audit = json.find("audit"); audit != json.end())
+      for (const Json& one : *audit)
+        verdict.audit.push_back({sizes_from(one.at("size")), one.at("method"), one.at("blocks"), one.at("blocks_run"),
+                                 one.at("elements"), one.at("compared"), one.at("warp_instructions"),
+                                 one.at("assumed").get<std::vector<std::string>>()});
     if (const auto work = json.find("work"); work != json.end()) {
       verdict.work = {
           work->at("units"), work->at("allowed_units"), work->at("memory_bytes"), work->at("allowed_memory_bytes"), {}};

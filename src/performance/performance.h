@@ -33,6 +33,10 @@ struct ProfiledTransfer {
   enum class Kind { set, copy };
   Kind kind = Kind::set;
   std::uint64_t bytes = 0;
+  // What it does, for those who execute it; the time depends on the bytes alone.
+  std::uint64_t target = 0;
+  std::uint64_t source = 0;
+  std::uint8_t value = 0;
 };
 
 using ProfiledStep = std::variant<ProfiledLaunch, ProfiledTransfer>;

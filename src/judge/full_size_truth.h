@@ -1,0 +1,58 @@
+#pragma once
+// What is right at a full size, where a kernel is timed: inputs that are made page by page, from a secret seed, and the
+// reference's answer at secret places. Computed once for a task and size, and kept: places, values and bounds take a
+// megabyte, the whole output could take a gigabyte.
+
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "compile/cache.h"
+#include "emulate/lazy_pages.h"
+#include "judge/error_bound.h"
+#include "reference/reference.h"
+#include "task/task.h"
+
+namespace kw {
+
+struct FullSizeTruth {
+  Sizes sizes;
+  std::vector<std::shared_ptr<const PageSource>> inputs;  // those that are tensors, in the task's order
+  Positions places;                                       // of each output, rising: chunks of neighbours, or all
+  std::vector<OutputTensor> truth;                        // at those places
+  std::vector<ErrorBound> bounds;                         // their unstable elements are counted as the places are
+};
+
+// The truths of one task.
+class FullSizeTruths {
+ public:
+  // `cache`: where they are kept beyond this process; may be null.
+  FullSizeTruths(Task task, std::string identity, std::string secret, DiskCache* cache)
+      : task_(std::move(task)), identity_(std::move(identity)), secret_(std::move(secret)), cache_(cache) {}
+  ~FullSizeTruths();
+
+  using Answer = Result<std::shared_ptr<const FullSizeTruth>>;
+  // Starts to compute, in another thread, what is not known yet, one size after the other. `jumps`: outputs of the task
+  // may jump when inputs change in their last bit, so places where they do are looked for.
+  void prepare(bool jumps);
+  // Waits for it. An error: the task is too large for a reference on this machine, or the reference failed.
+  Answer at(std::size_t train_size);
+
+ private:
+  Answer make(const Sizes& sizes, bool jumps);
+
+  Task task_;
+  std::string identity_, secret_;
+  DiskCache* cache_;
+  std::mutex mutex_;
+  std::vector<std::shared_future<Answer>> answers_;  // by train size
+  std::future<void> working_;
+};
+
+// Larger inputs and outputs, all together, are not made here: the judge then says that the full size is unchecked.
+inline constexpr std::int64_t largest_truth_bytes = std::int64_t{1} << 30;
+
+}  // namespace kw
