@@ -127,6 +127,8 @@ ReportTable result_table(const StageResults& results) {
     table.row("repaired", "pass@1", "repaired", [&](std::size_t i) { return share_cell(rows[i].correct); });
   else
     table.row("correct", "pass@1", "correct", [&](std::size_t i) { return share_cell(rows[i].correct); });
+  table.row("unsupported", "could not be checked: not right", "unsupported",
+            [&](std::size_t i) { return percent(rows[i].unsupported); });
   if (any([](const EvaluationRow& row) { return row.k > 1; }))
     table.row("pass@k", "right at least once in k", "correct at least once", [&](std::size_t i) {
       return plain(fmt::format("{:.1f} %", 100 * rows[i].pass_at_k), fmt::format("k = {}", rows[i].k));
