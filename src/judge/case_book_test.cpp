@@ -20,16 +20,20 @@ TEST(CaseBook, GivesUnusualInputsToDeclaredSizes) {
   EXPECT_EQ(sizes, (std::set<std::string>{to_string(task.sizes_small[0]), to_string(task.sizes_small[1])}));
 }
 
-// Scores of attention are products: shifted far enough, the reference itself has no digits left.
+// Of a cosine of 512,000 the reference itself keeps no digits in float.
 TEST(CaseBook, LeavesOutWhatTheReferenceIsBadAt) {
-  CaseBook book(suite_task("attention"), "one secret");
+  Task task = suite_task("relu");
+  task.pytorch = "def reference(x):\n    return torch.cos(x * 1000.0)\n";
+  CaseBook book(task, "one secret");
   const auto asked = book.questions(0);
   const auto set = book.set(0);
   ASSERT_TRUE(set.ok()) << to_string(set.error());
-  const auto is_offset = [](const Case& one) { return one.kind == InputKind::offset; };
-  EXPECT_TRUE(std::any_of((*asked)->begin(), (*asked)->end(), is_offset));
-  EXPECT_FALSE(std::any_of((*set)->cases.begin(), (*set)->cases.end(),
-                           [&](const Case& one) { return is_offset(one) && one.sizes.at("seq") > 1; }));
+  std::set<InputKind> before, after;
+  for (const Case& one : **asked) before.insert(one.kind);
+  for (const Case& one : (*set)->cases) after.insert(one.kind);
+  EXPECT_TRUE(before.contains(InputKind::offset));
+  EXPECT_FALSE(after.contains(InputKind::offset));
+  EXPECT_TRUE(after.contains(InputKind::tiny));
 }
 
 TEST(CaseBook, HasFiveSeedsAndThreeSizesAndIsPrivate) {

@@ -109,7 +109,9 @@ class Examiner {
   bool run_case(const Case& one, bool state) {
     // Whoever is wrong already is told about in the order that his source has.
     const bool natural = &one == compared_ || result_.status != VerdictStatus::correct;
-    const RunOrder order = natural ? RunOrder() : order_for(one.seed);
+    RunOrder order = natural ? RunOrder() : order_for(one.seed);
+    // Blocks that wait for blocks that come much later do little but wait; one case is run so all the same.
+    if (waits_) order.blocks = 0;
     auto trial = try_out(one, *device_, order);
     if (!trial.ok()) return give_up(trial.error()), false;
     if (trial->run.status == RunStatus::timeout && may_give_up_) return false;
@@ -186,8 +188,9 @@ class Examiner {
     const PathCoverage& seen = trial.seen;
     CheckedWork& work = result_.work;
     work.coverage.merge(seen);
-    // A kernel may do less where its inputs are zero or all the same: only ordinary ones say how much there is to do.
-    if (one.kind != InputKind::ordinary) return;
+    // A kernel may do less where its inputs are zero or all the same: ordinary ones say how much there is to do, and
+    // those of large sizes, which are never so (case_plan.h) and show best how it goes on.
+    if (one.kind != InputKind::ordinary && !(one.optional && one.kind != InputKind::repeated)) return;
     result_.read_share = std::max(result_.read_share, trial.read_share);
     if (trial.input_bytes > 0)
       work.loaded_ratio = std::min(work.loaded_ratio, static_cast<double>(seen.loaded_bytes()) / trial.input_bytes);

@@ -141,6 +141,7 @@ TEST(InputKind, NoRowsOfZerosWhereTheOrderOfEqualValuesIsOpen) {
   task.pytorch = "def reference(x):\n    return torch.topk(x, 1, -1)[1].squeeze(-1)\n";
   EXPECT_FALSE(change_inputs(task, task.sizes_small[1], inputs, InputKind::zero, 3));
   task.pytorch = "def reference(x):\n    return torch.argmax(resort(x), -1)\n";
+  inputs = make_inputs(task, task.sizes_small[1], 3).value();
   EXPECT_TRUE(change_inputs(task, task.sizes_small[1], inputs, InputKind::zero, 3));
 }
 
