@@ -51,6 +51,7 @@ class Examiner {
     limits_.warp_instructions = warp_instructions;
     may_give_up_ = true;
     const bool ran = take_new_device(one) && run_case(one, false);
+    if (ran) right_when_called_again(one);
     result = std::move(result_);
     return ran;
   }
@@ -78,18 +79,32 @@ class Examiner {
       limits_.warp_instructions = work.warp_instructions;
       may_give_up_ = work.may_give_up;
       beyond_us_ = work.beyond_us;
-      const bool repeated = i > 0 && cases_.cases[i - 1].sizes == one.sizes && device_ != nullptr;
+      const bool repeated = device_sizes_ != nullptr && *device_sizes_ == one.sizes;
       if (!repeated && !take_new_device(one)) return;
       charge_bytes(repeated ? variables_->bytes() : 0);
       const bool state = repeated && variables_->forget_changes(device_->memory());
       if (state) flag("keeps_state");
       const bool ran = run_case(one, state);
       if (!ran && (!may_give_up_ || result_.status != VerdictStatus::correct)) return;
+      const bool last = i + 1 == cases_.cases.size() || cases_.cases[i + 1].sizes != one.sizes;
+      if (ran && !repeated && last && !right_when_called_again(one)) return;
     }
+  }
+
+  // For the only case of its size: who leaves variables changed is called once more, however large the size is.
+  bool right_when_called_again(const Case& one) {
+    if (result_.status != VerdictStatus::correct || !variables_->forget_changes(device_->memory())) return true;
+    flag("keeps_state");
+    auto again = try_out(one, *device_, RunOrder());
+    if (!again.ok()) return give_up(again.error()), false;
+    if (again->right() || (again->run.status == RunStatus::timeout && may_give_up_)) return true;
+    if (again->run.status != RunStatus::ok) return fail(one, again->run, true), false;
+    return check_defined(one, again->run, true) && check_values(one, *again);
   }
 
   // Memory for the cases of one size, at places of their own.
   bool take_new_device(const Case& one) {
+    device_sizes_ = &one.sizes;
     device_ = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels, budget_);
     const auto placed = module_.place_variables(device_->memory());
     if (!placed.ok()) return give_up(placed.error()), false;
@@ -356,8 +371,9 @@ class Examiner {
   const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
   RunLimits limits_;
   RunOptions options_;
-  std::unique_ptr<EmulatedDevice> device_;     // of the cases of one size
-  std::unique_ptr<VariableState> variables_;   // on it
+  std::unique_ptr<EmulatedDevice> device_;    // of the cases of one size
+  std::unique_ptr<VariableState> variables_;  // on it
+  const Sizes* device_sizes_ = nullptr;
   const Case* compared_ = nullptr;             // the case that is run in two orders
   std::vector<std::string> compared_outputs_;  // in the natural one
   Examination result_;

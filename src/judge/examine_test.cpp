@@ -65,7 +65,24 @@ extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
   EXPECT_DOUBLE_EQ(found.read_share, 1);
 }
 
-// The kernel remembers a sum of what it saw: found at whatever size is run twice.
+// Only where n is large, which no two cases have in common.
+TEST(Examine, StateThatIsKeptAtOneSizeAloneIsFound) {
+  const Examination found = examined(suite_task("relu"), R"(
+__device__ int calls;
+__global__ void relu(const float* x, float* y, int n) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = n > 10000 && calls > 1 ? 0.0f : fmaxf(x[i], 0.0f);
+}
+__global__ void count() { calls += 1; }
+extern "C" void launch(const float* x, float* y, int n, cudaStream_t stream) {
+  if (n > 10000) count<<<1, 1, 0, stream>>>();
+  relu<<<(n + 255) / 256, 256, 0, stream>>>(x, y, n);
+}
+)");
+  EXPECT_EQ(found.status, VerdictStatus::rejected) << found.summary;
+}
+
+// The kernel remembers how often it was called.
 TEST(Examine, KeptStateIsFoundInWhateverOrder) {
   const Examination found = examined(suite_task("relu"), R"(
 __device__ int calls;
