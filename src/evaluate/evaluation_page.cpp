@@ -211,7 +211,9 @@ void add_comparisons(HtmlReport& report, const std::string& name_a, const std::s
                                           fmt::format("{:.3f} to {:.3f}", range.low, range.high))
                                   : plain(fmt::format("{:+.1f}", 100 * (figure.b - figure.a)),
                                           fmt::format("{:+.1f} to {:+.1f}", 100 * range.low, 100 * range.high));
-      if (figure.p_value < 0.05) difference.tone = figure.b > figure.a ? ReportCell::Tone::good : ReportCell::Tone::bad;
+      if (figure.p_value < 0.05)
+        difference.tone =
+            (figure.b > figure.a) != figure.less_is_better ? ReportCell::Tone::good : ReportCell::Tone::bad;
       table.rows.push_back({plain(figure.name, fmt::format("{} tasks", figure.tasks)), value(figure.a), value(figure.b),
                             difference, plain(fmt::format("{:.2g}", figure.p_value)), plain(figure.test)});
     }

@@ -194,7 +194,7 @@ TEST(Comparison, PairsTasks) {
   EXPECT_EQ(correct.test, "McNemar, exact");
   EXPECT_NEAR(correct.p_value, 2 * 21 / 1048576.0, 1e-12);  // (C(20,0) + C(20,1)) / 2^20, twice
   EXPECT_GT(correct.difference.low, 0.3);
-  const PairedFigure& speed = found.figures[2];
+  const PairedFigure& speed = found.figures[3];
   EXPECT_EQ(speed.tasks, 10);
   EXPECT_GT(speed.b / speed.a, 1.3);
   EXPECT_LT(speed.p_value, 0.01);
@@ -220,8 +220,8 @@ TEST(Comparison, TurnsOnTheSameBudget) {
   EXPECT_EQ(found.answers_b, 4);
   EXPECT_EQ(found.figures[1].test, "paired permutation");
   EXPECT_NEAR(found.figures[1].a, 1 / 12.0, 1e-9);
-  EXPECT_EQ(found.figures[2].name, "correct at least once");
-  EXPECT_NEAR(found.figures[2].p_value, 2.0 / 256, 1e-12);
+  EXPECT_EQ(found.figures[3].name, "correct at least once");
+  EXPECT_NEAR(found.figures[3].p_value, 2.0 / 256, 1e-12);
 }
 
 TEST(TesterScore, CountsAndCalibrates) {

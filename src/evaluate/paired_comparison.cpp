@@ -165,6 +165,7 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
   made.figures.push_back(share_figure("compiled", compiled));
   made.figures.push_back(share_figure(kind == QuestionKind::repair ? "repaired" : "correct", correct));
   made.figures.push_back(share_figure("unsupported", unsupported));
+  made.figures.back().less_is_better = true;
   const bool several = std::any_of(pairs.begin(), pairs.end(),
                                    [](const Pair& pair) { return pair.a.attempts > 1 || pair.b.attempts > 1; });
   if (several) made.figures.push_back(share_figure("correct at least once", solved));

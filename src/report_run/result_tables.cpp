@@ -62,7 +62,7 @@ ReportCell change_cell(const PairedFigure* figure) {
                           fmt::format("{} to {}\n{}", words(figure->difference.low), words(figure->difference.high),
                                       p_text(figure->p_value)));
   if (figure->p_value < significant && figure->b != figure->a)
-    cell.tone = figure->b > figure->a ? Tone::good : Tone::bad;
+    cell.tone = (figure->b > figure->a) != figure->less_is_better ? Tone::good : Tone::bad;
   return cell;
 }
 
