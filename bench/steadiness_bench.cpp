@@ -23,9 +23,9 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "base/table.h"
-#include "compile/worker.h"
 #include "data/stream.h"
 #include "judge/judge.h"
+#include "judge/worker.h"
 #include "task/task_file.h"
 
 namespace kw {
@@ -267,7 +267,7 @@ std::optional<Options> read_options(int argc, char** argv) {
 }  // namespace kw
 
 int main(int argc, char** argv) {
-  if (const auto code = kw::run_if_compile_worker(argc, argv)) return *code;
+  if (const auto code = kw::run_if_worker(argc, argv)) return *code;
   kw::install_interrupt_handling();
   const auto options = kw::read_options(argc, argv);
   if (!options) {

@@ -77,6 +77,12 @@ Result<JudgeOptions> options_from(const JudgeArguments& arguments, GpuBackend* g
   return options;
 }
 
+double unsupported_share(const BatchSummary& summary) {
+  const auto found = summary.by_status.find("unsupported");
+  if (found == summary.by_status.end() || summary.judged == 0) return 0;
+  return static_cast<double>(found->second) / static_cast<double>(summary.judged);
+}
+
 void run_batch(Context& context, const JudgeArguments& arguments) {
   if (arguments.out.empty()) return fail(context, Error{"--batch needs --out FILE for the verdicts", "", {}});
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -99,13 +105,10 @@ void run_batch(Context& context, const JudgeArguments& arguments) {
   const auto summary = judge_batch(judge, suite.ok() ? *suite : std::filesystem::path(), batch);
   if (!summary.ok()) return fail(context, summary.error());
   if (context.json) {
-    Json json{{"jobs", summary->jobs},
-              {"already_done", summary->already_done},
-              {"judged", summary->judged},
-              {"from_cache", summary->from_cache},
-              {"by_status", summary->by_status},
-              {"seconds", summary->seconds},
-              {"interrupted", summary->interrupted}};
+    Json json{{"jobs", summary->jobs},           {"already_done", summary->already_done},
+              {"judged", summary->judged},       {"from_cache", summary->from_cache},
+              {"by_status", summary->by_status}, {"unsupported", unsupported_share(*summary)},
+              {"seconds", summary->seconds},     {"interrupted", summary->interrupted}};
     print_json(json);
   } else {
     Table table({"status", "kernels"}, {Align::left, Align::right});
@@ -113,6 +116,10 @@ void run_batch(Context& context, const JudgeArguments& arguments) {
     std::cout << table.text();
     std::cout << fmt::format("{} judged ({} from the cache), {} were done before, in {}\n", summary->judged,
                              summary->from_cache, summary->already_done, duration_text(summary->seconds));
+    const double unsupported = unsupported_share(*summary);
+    if (unsupported > 0)
+      std::cout << fmt::format("{:.1f} % could not be checked (unsupported) and count as not right\n",
+                               100 * unsupported);
     if (summary->interrupted) std::cout << "stopped; the same command goes on from here\n";
   }
   context.exit_code = summary->interrupted ? exit_interrupted : exit_good;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "reward/facts.h"
 
 namespace kw {
 namespace {
@@ -168,12 +169,13 @@ QuestionKind kind_of(const ExamQuestion& question) {
 }
 
 void add_verdict(EvaluatedAnswer& answer, const Verdict& verdict) {
-  answer.status = verdict.status;
+  answer.status = facts_of(verdict).status;  // `unsupported` where a flag says that a part was not checked
   answer.compiled = verdict.compiled;
   answer.correct = counts_as_correct(verdict);
   answer.fingerprint = verdict.fingerprint;
   if (!answer.correct) return;
   answer.time_us = positive(verdict.time_us);
+  if (!answer.time_us) return;
   answer.speedup = positive(verdict.speedup_naive);
   answer.speedup_low = verdict.speedup_interval ? positive(verdict.speedup_interval->low) : answer.speedup;
   answer.speedup_pytorch = positive(verdict.speedup_pytorch);

@@ -39,7 +39,9 @@ struct EvaluatedAnswer {
   std::int64_t tokens = 0;
   std::string fingerprint;  // of the kernel
 
-  bool judged() const { return status != VerdictStatus::unsupported && status != VerdictStatus::internal_error; }
+  // What could not be checked is not right; only the judge's own fault says nothing.
+  bool judged() const { return status != VerdictStatus::internal_error; }
+  bool unsupported() const { return status == VerdictStatus::unsupported; }
 };
 
 struct EvaluationSettings {

@@ -24,8 +24,8 @@ ReportCell rate_cell(const RateEstimate& rate) {
 }
 
 std::vector<std::string> headings_of(QuestionKind kind, bool pytorch) {
-  std::vector<std::string> headings{"", "tasks", "compiled", kind == QuestionKind::repair ? "repaired" : "correct",
-                                    "pass@k"};
+  std::vector<std::string> headings{
+      "", "tasks", "compiled", kind == QuestionKind::repair ? "repaired" : "correct", "unsupported", "pass@k"};
   if (kind == QuestionKind::improve) headings.push_back("made faster");
   for (const double p : fast_thresholds) headings.push_back(fmt::format("fast_{}", p));
   headings.insert(headings.end(), {"median", "mean speedup"});
@@ -36,9 +36,10 @@ std::vector<std::string> headings_of(QuestionKind kind, bool pytorch) {
 std::vector<ReportCell> cells_of(const EvaluationRow& row, QuestionKind kind, bool pytorch, const std::string& name,
                                  const std::string& detail) {
   const auto percent = [](double share) { return plain(fmt::format("{:.1f} %", 100 * share)); };
-  std::vector<ReportCell> cells{plain(name, detail), plain(std::to_string(row.tasks)), rate_cell(row.compiled),
-                                rate_cell(row.correct),
-                                plain(fmt::format("{:.1f} %", 100 * row.pass_at_k), fmt::format("k = {}", row.k))};
+  std::vector<ReportCell> cells{
+      plain(name, detail),      plain(std::to_string(row.tasks)),
+      rate_cell(row.compiled),  rate_cell(row.correct),
+      percent(row.unsupported), plain(fmt::format("{:.1f} %", 100 * row.pass_at_k), fmt::format("k = {}", row.k))};
   if (kind == QuestionKind::improve) cells.push_back(rate_cell(row.faster));
   for (const double share : row.fast) cells.push_back(percent(share));
   cells.push_back(row.median_speedup ? plain(fmt::format("{:.2f} x", *row.median_speedup)) : plain(""));
@@ -67,7 +68,8 @@ std::string_view title_of(QuestionKind kind) {
 }
 
 constexpr const char* table_note =
-    "Intervals are 95 %. fast_p: the share of all attempts that are right and more than p times as fast as the naive "
+    "Intervals are 95 %. unsupported: could not be checked, and counts as not right. fast_p: the share of all attempts "
+    "that are right and more than p times as fast as the naive "
     "kernel. Mean speedups are geometric, over right kernels.";
 
 std::string settings_text(const EvaluationSettings& settings) {
@@ -209,7 +211,9 @@ void add_comparisons(HtmlReport& report, const std::string& name_a, const std::s
                                           fmt::format("{:.3f} to {:.3f}", range.low, range.high))
                                   : plain(fmt::format("{:+.1f}", 100 * (figure.b - figure.a)),
                                           fmt::format("{:+.1f} to {:+.1f}", 100 * range.low, 100 * range.high));
-      if (figure.p_value < 0.05) difference.tone = figure.b > figure.a ? ReportCell::Tone::good : ReportCell::Tone::bad;
+      if (figure.p_value < 0.05)
+        difference.tone =
+            (figure.b > figure.a) != figure.less_is_better ? ReportCell::Tone::good : ReportCell::Tone::bad;
       table.rows.push_back({plain(figure.name, fmt::format("{} tasks", figure.tasks)), value(figure.a), value(figure.b),
                             difference, plain(fmt::format("{:.2g}", figure.p_value)), plain(figure.test)});
     }

@@ -55,6 +55,7 @@ EvaluationRow row_of(std::string label, const std::vector<const Attempt*>& attem
     const EvaluatedAnswer& best = attempt->best;
     tasks[best.group + "/" + best.task].push_back(&best);
     tokens += static_cast<double>(best.tokens);
+    row.unsupported += best.unsupported() ? 1 : 0;
     if (best.speedup) speedups.push_back(*best.speedup);
     if (best.speedup) claimed.push_back(best.speedup_low.value_or(*best.speedup));
     if (best.speedup_pytorch) pytorch.push_back(*best.speedup_pytorch);
@@ -63,6 +64,7 @@ EvaluationRow row_of(std::string label, const std::vector<const Attempt*>& attem
   row.attempts = static_cast<std::int64_t>(attempts.size());
   if (attempts.empty()) return row;
   row.mean_tokens = tokens / static_cast<double>(attempts.size());
+  row.unsupported /= static_cast<double>(attempts.size());
 
   std::vector<TaskValues> compiled, correct, faster, task_speedups, over_pytorch, rewards;
   bool rewarded = false;
@@ -110,8 +112,8 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 std::string table_of(const std::vector<EvaluationRow>& rows, QuestionKind kind, const std::string& heading) {
   const bool several = std::any_of(rows.begin(), rows.end(), [](const EvaluationRow& row) { return row.k > 1; });
   const bool pytorch = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.fast_pytorch; });
-  std::vector<std::string> headings{heading, "tasks", "compiled",
-                                    kind == QuestionKind::repair ? "repaired" : "correct"};
+  std::vector<std::string> headings{heading, "tasks", "compiled", kind == QuestionKind::repair ? "repaired" : "correct",
+                                    "unsupported"};
   if (several) headings.push_back("pass@k");
   if (kind == QuestionKind::improve) headings.push_back("made faster");
   for (const double p : fast_thresholds) headings.push_back(fmt::format("fast_{}", p));
@@ -122,7 +124,7 @@ std::string table_of(const std::vector<EvaluationRow>& rows, QuestionKind kind, 
   Table table(headings, alignment);
   for (const EvaluationRow& row : rows) {
     std::vector<std::string> cells{row.label, std::to_string(row.tasks), rate_text(row.compiled),
-                                   rate_text(row.correct)};
+                                   rate_text(row.correct), percent(row.unsupported)};
     if (several) cells.push_back(fmt::format("{} (k = {})", percent(row.pass_at_k), row.k));
     if (kind == QuestionKind::improve) cells.push_back(rate_text(row.faster));
     for (const double share : row.fast) cells.push_back(percent(share));
@@ -220,7 +222,7 @@ std::string evaluation_text(const ModelEvaluation& evaluation) {
     text += table_of(groups, kind, "group");
     std::int64_t unjudged = 0;
     for (const EvaluationRow& row : groups) unjudged = std::max(unjudged, row.unjudged);
-    if (unjudged > 0) text += fmt::format("{} answers could not be judged and count nowhere\n", unjudged);
+    if (unjudged > 0) text += fmt::format("{} answers count nowhere: the judge itself failed\n", unjudged);
     for (const RowsBy by : {RowsBy::tier, RowsBy::family}) {
       const auto rows = evaluation_rows(evaluation, kind, by);
       if (rows.size() > 1) text += "\n" + table_of(rows, kind, std::string(name_of(by)));
@@ -245,6 +247,7 @@ Json to_json(const EvaluationRow& row) {
             {"tasks", row.tasks},
             {"attempts", row.attempts},
             {"unjudged", row.unjudged},
+            {"unsupported", row.unsupported},
             {"compiled", rate(row.compiled)},
             {"correct", rate(row.correct)},
             {"pass_at_1", row.correct.value},

@@ -1,7 +1,7 @@
 #pragma once
 // Figures of an evaluation, all with how well they are known. The unit is an attempt: one answer, or, where there are
-// several turns, one conversation with the best kernel that came of it. What the judge could not judge is left out and
-// counted.
+// several turns, one conversation with the best kernel that came of it. What the judge could not check is not right,
+// and its share stands beside every figure; only what the judge itself failed at is left out and counted.
 
 #include <array>
 #include <optional>
@@ -28,6 +28,7 @@ struct EvaluationRow {
   std::int64_t tasks = 0;
   std::int64_t attempts = 0;
   std::int64_t unjudged = 0;
+  double unsupported = 0;          // share of attempts whose best kernel could not be checked: none of them is right
   RateEstimate compiled, correct;  // shares of attempts
   std::int64_t k = 1;              // the fewest attempts that a task has
   double pass_at_k = 0;

@@ -40,8 +40,11 @@ ModelEvaluation evaluation_of(std::vector<EvaluatedAnswer> answers) {
 TEST(Evaluation, RowsCountAttemptsAndTasks) {
   ModelEvaluation evaluation = evaluation_of(
       {answer_of("a1", true, 1.0), answer_of("a2", true, 4.0), answer_of("b1", false, 0), answer_of("b2", true, 1.3)});
-  EvaluatedAnswer unjudged = answer_of("b3", false, 0);
-  unjudged.status = VerdictStatus::unsupported;
+  EvaluatedAnswer unchecked = answer_of("b3", false, 0);
+  unchecked.status = VerdictStatus::unsupported;
+  evaluation.answers.push_back(unchecked);
+  EvaluatedAnswer unjudged = answer_of("b5", false, 0);
+  unjudged.status = VerdictStatus::internal_error;
   evaluation.answers.push_back(unjudged);
   EvaluatedAnswer silent = answer_of("b4", false, 0);
   silent.status.reset();
@@ -53,21 +56,62 @@ TEST(Evaluation, RowsCountAttemptsAndTasks) {
   EXPECT_EQ(rows[0].label, "a");
   EXPECT_EQ(rows[0].correct.value, 1);
   EXPECT_NEAR(rows[0].mean_speedup.value, 2, 1e-12);
-  EXPECT_EQ(rows[1].tasks, 3);
+  EXPECT_EQ(rows[0].unsupported, 0);
+  EXPECT_EQ(rows[1].tasks, 4);
   EXPECT_EQ(rows[1].unjudged, 1);
+  EXPECT_NEAR(rows[1].unsupported, 0.25, 1e-12);
   const EvaluationRow& all = rows[2];
   EXPECT_EQ(all.label, "all");
-  EXPECT_EQ(all.attempts, 5);
-  EXPECT_NEAR(all.compiled.value, 0.8, 1e-12);
-  EXPECT_NEAR(all.correct.value, 0.6, 1e-12);
-  EXPECT_NEAR(all.fast[0], 0.4, 1e-12);  // a speedup of exactly one is none
-  EXPECT_NEAR(all.fast[3], 0.2, 1e-12);
+  EXPECT_EQ(all.attempts, 6) << "what could not be checked is not right";
+  EXPECT_NEAR(all.compiled.value, 5.0 / 6, 1e-12);
+  EXPECT_NEAR(all.correct.value, 0.5, 1e-12);
+  EXPECT_NEAR(all.unsupported, 1.0 / 6, 1e-12);
+  EXPECT_NEAR(all.fast[0], 2.0 / 6, 1e-12);  // a speedup of exactly one is none
+  EXPECT_NEAR(all.fast[3], 1.0 / 6, 1e-12);
   EXPECT_NEAR(*all.median_speedup, 1.3, 1e-12);
   EXPECT_FALSE(all.fast_pytorch);
   const std::string text = evaluation_text(evaluation);
-  EXPECT_NE(text.find("60.0 %"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 answers could not be judged"), std::string::npos) << text;
-  EXPECT_EQ(summary_json(evaluation)["generate"]["group"][0]["attempts"], 5);
+  EXPECT_NE(text.find("50.0 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("unsupported"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 answers count nowhere"), std::string::npos) << text;
+  const auto row = summary_json(evaluation)["generate"]["group"][0];
+  EXPECT_EQ(row["attempts"], 6);
+  EXPECT_NEAR(row["unsupported"].get<double>(), 1.0 / 6, 1e-12);
+}
+
+// A model that drifts to where the judge cannot follow must not look better than one that is wrong there.
+TEST(Evaluation, UnsupportedCountsAsNotRightInComparisons) {
+  EvaluatedAnswer unchecked = answer_of("a2", false, 0);
+  unchecked.status = VerdictStatus::unsupported;
+  const ModelEvaluation a = evaluation_of({answer_of("a1", true, 2), answer_of("a2", false, 0)});
+  const ModelEvaluation b = evaluation_of({answer_of("a1", true, 2), unchecked});
+  const auto comparisons = compare_evaluations(a, b);
+  ASSERT_TRUE(comparisons.ok());
+  EXPECT_EQ(comparisons->front().tasks, 2);
+  double share = 0;
+  for (const PairedFigure& figure : comparisons->front().figures) {
+    if (figure.name == "correct") {
+      EXPECT_EQ(figure.a, figure.b);
+    }
+    if (figure.name == "unsupported") share = figure.b;
+  }
+  EXPECT_EQ(share, 0.5);
+}
+
+TEST(Evaluation, AnAnswerWithoutATimeHasNoSpeedup) {
+  Verdict verdict;
+  verdict.status = VerdictStatus::correct;
+  verdict.compiled = verdict.correct = true;
+  verdict.speedup_naive = 50;
+  EvaluatedAnswer answer;
+  add_verdict(answer, verdict);
+  EXPECT_TRUE(answer.correct);
+  EXPECT_FALSE(answer.speedup || answer.speedup_low || answer.speedup_pytorch);
+  verdict.time_us = 3;
+  verdict.flags.push_back("unchecked_path");
+  add_verdict(answer, verdict);
+  EXPECT_FALSE(answer.correct);
+  EXPECT_TRUE(answer.unsupported());
 }
 
 TEST(Evaluation, OfSeveralTurnsTheBestCounts) {
@@ -150,7 +194,7 @@ TEST(Comparison, PairsTasks) {
   EXPECT_EQ(correct.test, "McNemar, exact");
   EXPECT_NEAR(correct.p_value, 2 * 21 / 1048576.0, 1e-12);  // (C(20,0) + C(20,1)) / 2^20, twice
   EXPECT_GT(correct.difference.low, 0.3);
-  const PairedFigure& speed = found.figures[2];
+  const PairedFigure& speed = found.figures[3];
   EXPECT_EQ(speed.tasks, 10);
   EXPECT_GT(speed.b / speed.a, 1.3);
   EXPECT_LT(speed.p_value, 0.01);
@@ -176,8 +220,8 @@ TEST(Comparison, TurnsOnTheSameBudget) {
   EXPECT_EQ(found.answers_b, 4);
   EXPECT_EQ(found.figures[1].test, "paired permutation");
   EXPECT_NEAR(found.figures[1].a, 1 / 12.0, 1e-9);
-  EXPECT_EQ(found.figures[2].name, "correct at least once");
-  EXPECT_NEAR(found.figures[2].p_value, 2.0 / 256, 1e-12);
+  EXPECT_EQ(found.figures[3].name, "correct at least once");
+  EXPECT_NEAR(found.figures[3].p_value, 2.0 / 256, 1e-12);
 }
 
 TEST(TesterScore, CountsAndCalibrates) {

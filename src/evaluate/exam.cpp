@@ -43,10 +43,6 @@ double first_word_probability(const Tokenizer& tokenizer, const GeneratedSample&
   return std::exp(log_prob);
 }
 
-bool is_unjudged(const Verdict& verdict) {
-  return verdict.status == VerdictStatus::unsupported || verdict.status == VerdictStatus::internal_error;
-}
-
 class Sitting {
  public:
   Sitting(Rollout& rollout, const Dialect& dialect, Judge& judge, const std::vector<ExamQuestion>& questions,
@@ -244,7 +240,7 @@ ExamScore score_of(const std::vector<ExamQuestion>& questions, const ExamResult&
   for (const ExamAnswer& answer : result.answers) {
     const ExamQuestion& question = questions.at(answer.question);
     if (question.role == AgentRole::tester || (!group.empty() && question.group != group)) continue;
-    if (answer.verdict && is_unjudged(*answer.verdict)) {
+    if (answer.verdict && answer.verdict->status == VerdictStatus::internal_error) {
       ++score.unjudged;
       continue;
     }
@@ -257,11 +253,12 @@ ExamScore score_of(const std::vector<ExamQuestion>& questions, const ExamResult&
     const Verdict& verdict = *answer.verdict;
     ++score.kernels;
     score.compiled += verdict.compiled;
+    score.unsupported += facts_of(verdict).status == VerdictStatus::unsupported;
     const bool correct = counts_as_correct(verdict);
     score.correct += correct;
     score.faster += improve && made_faster(question, verdict);
     score.repaired += repair && correct;
-    if (correct && verdict.speedup_naive && *verdict.speedup_naive > 0) {
+    if (correct && verdict.time_us && verdict.speedup_naive && *verdict.speedup_naive > 0) {
       log_speedups += std::log(*verdict.speedup_naive);
       ++timed;
     }

@@ -76,7 +76,8 @@ struct ExamScore {
   std::int64_t faster = 0;            // of these: correct, and faster than the kernel that was shown
   std::int64_t to_repair = 0;         // Optimizer: answers to questions that show a broken kernel
   std::int64_t repaired = 0;          // of these: correct
-  std::int64_t unjudged = 0;          // unsupported, or the judge's own fault: no part of `answers`
+  std::int64_t unsupported = 0;       // of the answers: kernels that could not be checked. They are not right
+  std::int64_t unjudged = 0;          // the judge's own fault: no part of `answers`
   double geometric_mean_speedup = 0;  // over naive, of the correct ones with a time
 };
 // Generator and Optimizer; group "": all.

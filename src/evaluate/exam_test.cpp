@@ -320,6 +320,28 @@ TEST(ConversationExam, TheBestTurnCounts) {
   EXPECT_NE(page.find("100.0 %"), std::string::npos);
 }
 
+// Of what could not be checked nobody knows whether it is right, so it is not; only the judge's own fault is left out.
+TEST(ExamScore, UnsupportedIsAnAnswerThatIsNotRight) {
+  std::vector<ExamQuestion> questions(1);
+  ExamResult result;
+  for (const VerdictStatus status :
+       {VerdictStatus::correct, VerdictStatus::unsupported, VerdictStatus::wrong, VerdictStatus::internal_error}) {
+    ExamAnswer answer;
+    answer.verdict.emplace();
+    answer.verdict->status = status;
+    answer.verdict->compiled = true;
+    answer.verdict->correct = status == VerdictStatus::correct;
+    answer.verdict->speedup_naive = 8;  // without a time
+    result.answers.push_back(std::move(answer));
+  }
+  const ExamScore score = score_of(questions, result);
+  EXPECT_EQ(score.answers, 3);
+  EXPECT_EQ(score.correct, 1);
+  EXPECT_EQ(score.unsupported, 1);
+  EXPECT_EQ(score.unjudged, 1);
+  EXPECT_EQ(score.geometric_mean_speedup, 0);
+}
+
 TEST(ExamJudges, TwinsAreJudgedOnce) {
   const auto questions = drawn_questions(DataSplit::composition, 5, 2);
   ExamJudges pool(test_judge(), 2);

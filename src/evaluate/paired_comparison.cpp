@@ -20,7 +20,7 @@ constexpr std::size_t most_named = 10;
 
 // What one evaluation has on one task.
 struct TaskSide {
-  std::int64_t attempts = 0, answers = 0, compiled = 0, correct = 0, faster = 0;
+  std::int64_t attempts = 0, answers = 0, compiled = 0, correct = 0, unsupported = 0, faster = 0;
   std::array<std::int64_t, fast_thresholds.size()> fast{};
   double log_speedups = 0;
   std::int64_t timed = 0;
@@ -46,6 +46,7 @@ Sides sides_of(const ModelEvaluation& evaluation) {
     side.answers += attempt.answers;
     side.compiled += best.compiled;
     side.correct += best.correct;
+    side.unsupported += best.unsupported();
     side.faster += best.faster;
     if (best.reward) side.reward += *best.reward, ++side.rewarded;
     if (best.speedup_pytorch) {
@@ -129,7 +130,7 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
   made.kind = kind;
   made.group = group;
   made.tasks = static_cast<std::int64_t>(pairs.size());
-  Values compiled, correct, solved, faster, both_right, over_pytorch, useful, reward;
+  Values compiled, correct, unsupported, solved, faster, both_right, over_pytorch, useful, reward;
   std::array<Values, fast_thresholds.size()> fast, fast_pytorch;
   for (const Pair& pair : pairs) {
     const auto& [task, a, b] = pair;
@@ -141,6 +142,7 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
     };
     add(compiled, a.share(a.compiled), b.share(b.compiled));
     add(correct, a.share(a.correct), b.share(b.correct));
+    add(unsupported, a.share(a.unsupported), b.share(b.unsupported));
     add(solved, a.correct > 0 ? 1 : 0, b.correct > 0 ? 1 : 0);
     add(faster, a.share(a.faster), b.share(b.faster));
     for (std::size_t i = 0; i < fast.size(); ++i) {
@@ -162,6 +164,8 @@ PairedComparison comparison_of(QuestionKind kind, const std::string& group, cons
   }
   made.figures.push_back(share_figure("compiled", compiled));
   made.figures.push_back(share_figure(kind == QuestionKind::repair ? "repaired" : "correct", correct));
+  made.figures.push_back(share_figure("unsupported", unsupported));
+  made.figures.back().less_is_better = true;
   const bool several = std::any_of(pairs.begin(), pairs.end(),
                                    [](const Pair& pair) { return pair.a.attempts > 1 || pair.b.attempts > 1; });
   if (several) made.figures.push_back(share_figure("correct at least once", solved));

@@ -16,6 +16,7 @@ struct PairedFigure {
   double a = 0, b = 0;
   bool ratio = false;   // the difference is b / a, of geometric means; else b - a
   bool points = false;  // of reward, no share
+  bool less_is_better = false;
   Interval difference;  // 95 %, by tasks
   double p_value = 1;
   std::string test;  // by which

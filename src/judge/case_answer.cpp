@@ -17,6 +17,9 @@ constexpr int nudges_of_numbers = 1, nudges_of_indices = 3;
 // A share of unstable elements from which it is asked whether the reference gives the same twice.
 constexpr double suspicious_share = 0.125;
 
+// Of a tolerance that the task's file gives, for inputs that it did not have in mind: the reference may use a part.
+constexpr double share_for_the_reference = 4;
+
 bool finite(const OutputTensor& tensor) {
   if (!is_floating_point(tensor.dtype)) return true;
   const auto count = static_cast<std::int64_t>(tensor.bytes.size() / bytes_of(tensor.dtype));
@@ -40,6 +43,8 @@ class Answering {
     if (!usable) return false;
     KW_TRY_VOID(draw_again());
     for (const auto& draws : draws_)
+      if (one_.kind != InputKind::ordinary && !copes(draws)) return false;
+    for (const auto& draws : draws_)
       one_.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
                                             : derive_bound(draws, terms_of(task_, one_.sizes)));
     KW_TRY_VOID(find_unstable());
@@ -56,6 +61,16 @@ class Answering {
     return {};
   }
 
+  // Every draw counts: whether such inputs are fair must not depend on one.
+  bool copes(const std::vector<BoundDraw>& draws) const {
+    if (!task_.tolerance) return reference_copes(draws);
+    const ErrorBound part{task_.tolerance->relative / share_for_the_reference,
+                          task_.tolerance->absolute / share_for_the_reference};
+    return std::all_of(draws.begin(), draws.end(), [&](const BoundDraw& each) {
+      return each.truth.dtype != Dtype::float64 || compare(each.truth, each.own.dtype, each.own.bytes, part).ok;
+    });
+  }
+
   // More inputs of the same kind, for outputs of few elements.
   Result<void> draw_again() {
     if (task_.tolerance || elements_of(task_, one_.sizes) > largest_redrawn) return {};
@@ -68,7 +83,7 @@ class Answering {
     for (std::int64_t i = 1; i < wanted; ++i) {
       const std::uint64_t seed = one_.seed + static_cast<std::uint64_t>(i);
       KW_TRY(auto inputs, make_inputs(task_, one_.sizes, seed));
-      if (one_.kind != InputKind::ordinary) change_inputs(task_, inputs, one_.kind, seed);
+      if (one_.kind != InputKind::ordinary) change_inputs(task_, one_.sizes, inputs, one_.kind, seed);
       KW_TRY_VOID(draw(inputs));
     }
     return {};

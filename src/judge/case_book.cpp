@@ -1,17 +1,13 @@
 #include "judge/case_book.h"
 
-#include <algorithm>
-
 #include "base/hash.h"
-#include "base/random.h"
 #include "judge/case_answer.h"
+#include "judge/case_plan.h"
 #include "judge/made_sizes.h"
 
 namespace kw {
 namespace {
 
-constexpr std::size_t least_sizes = 3;
-constexpr std::size_t least_seeds = 5;
 constexpr std::int64_t kept_elements = 2'500'000;  // larger cases are made anew each time
 // Of all small sizes of a task together: they are emulated, with every check on.
 constexpr std::int64_t most_small_elements = 20'000'000;
@@ -60,12 +56,6 @@ Result<std::shared_ptr<const CaseSet>> CaseBook::set(int index) {
 }
 
 Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int index) const {
-  struct Planned {
-    Sizes sizes;
-    bool hidden;
-    std::vector<InputKind> kinds;
-    bool optional = false;
-  };
   std::int64_t small_elements = 0;
   for (const Sizes& sizes : task_.sizes_small) small_elements += elements_of(task_, sizes);
   if (small_elements > most_small_elements)
@@ -73,43 +63,22 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int in
                      " elements in all tensors, and at most " + std::to_string(most_small_elements) + " are emulated",
                  "declare smaller ones: what is large belongs into the train sizes",
                  {task_.file, 0, 0}};
-  std::vector<Planned> planned;
-  for (const Sizes& sizes : task_.sizes_small) planned.push_back({sizes, false, {InputKind::ordinary}});
-  std::stable_sort(planned.begin(), planned.end(), [&](const Planned& a, const Planned& b) {
-    return elements_of(task_, a.sizes) < elements_of(task_, b.sizes);
-  });
-  // The smallest size is often a corner case (one column) and the largest costs most: the one between them gets the
-  // unusual inputs. It is one of the declared sizes, so that what they find does not depend on chance.
-  auto& middle = planned[planned.size() / 2].kinds;
-  middle.insert(middle.end(), {InputKind::negative, InputKind::large, InputKind::zero});
-  const std::size_t wanted = std::max(least_sizes, planned.size() + 1);
-  for (const Sizes& sizes : hidden_sizes(task_, seed_of("sizes", index, 0), static_cast<int>(wanted - planned.size())))
-    planned.push_back({sizes, true, {InputKind::ordinary}});
-  for (std::size_t seeds = planned.size(), i = 0; seeds < least_seeds; ++seeds, ++i) {
-    auto& kinds = planned[i % planned.size()].kinds;
-    kinds.insert(kinds.begin(), InputKind::ordinary);
-  }
-  for (const Sizes& sizes : shrunk_sizes(task_)) planned.push_back({sizes, true, {InputKind::ordinary}, true});
-  for (const Sizes& sizes : stretched_sizes(task_)) planned.push_back({sizes, true, {InputKind::ordinary}, true});
-
   std::vector<Case> questions;
   int number = 0;
-  for (const Planned& size : planned) {
-    for (const InputKind kind : size.kinds) {
-      Case one;
-      one.question = questions.size();
-      one.sizes = size.sizes;
-      one.hidden = size.hidden;
-      one.optional = size.optional;
-      one.kind = kind;
-      one.seed = seed_of("inputs", index, ++number);
-      auto inputs = make_inputs(task_, one.sizes, one.seed);
-      if (!inputs.ok() && size.hidden) continue;  // the task's values may not go with every size
-      KW_TRY(one.inputs, std::move(inputs));
-      if (kind != InputKind::ordinary && !change_inputs(task_, one.inputs, kind, one.seed)) continue;
-      one.scalars = scalar_values(one.inputs);
-      questions.push_back(std::move(one));
-    }
+  for (const PlannedCase& planned : plan_cases(task_, seed_of("sizes", index, 0), seed_of("kinds", index, 0))) {
+    Case one;
+    one.question = questions.size();
+    one.sizes = planned.sizes;
+    one.hidden = planned.hidden;
+    one.optional = planned.optional;
+    one.kind = planned.kind;
+    one.seed = seed_of("inputs", index, ++number);
+    auto inputs = make_inputs(task_, one.sizes, one.seed);
+    if (!inputs.ok() && one.hidden) continue;  // the task's values may not go with every size
+    KW_TRY(one.inputs, std::move(inputs));
+    if (one.kind != InputKind::ordinary && !change_inputs(task_, one.sizes, one.inputs, one.kind, one.seed)) continue;
+    one.scalars = scalar_values(one.inputs);
+    questions.push_back(std::move(one));
   }
   return std::make_shared<const std::vector<Case>>(std::move(questions));
 }

@@ -186,6 +186,15 @@ ErrorBound derive_bound(const std::vector<BoundDraw>& draws, double terms) {
   return {bound, bound * size};
 }
 
+bool reference_copes(const std::vector<BoundDraw>& draws) {
+  if (draws.front().truth.dtype != Dtype::float64) return true;
+  const double size = typical_size(draws);
+  const DtypeErrors errors = errors_of(draws.front().own.dtype);
+  return std::all_of(draws.begin(), draws.end(), [&](const BoundDraw& draw) {
+    return errors.own_factor * largest_error(draw.truth, draw.own, size) <= errors.ceiling;
+  });
+}
+
 bool can_be_nudged(const InputTensor& input) { return is_floating_point(input.dtype) && !input.shape.empty(); }
 
 std::vector<InputTensor> nudged_inputs(const std::vector<InputTensor>& inputs, const Nudge& nudge) {

@@ -54,6 +54,10 @@ struct BoundDraw {
 // float are off by a random walk, in whatever order an honest kernel adds them.
 ErrorBound derive_bound(const std::vector<BoundDraw>& draws, double terms = 1);
 
+// Whether the reference's own error in the task's dtype leaves an honest kernel, which may be worse, a bound to meet:
+// where it does not, such inputs are no fair question.
+bool reference_copes(const std::vector<BoundDraw>& draws);
+
 // Adds to the bound's unstable elements those where `nudged`, the truth of nudged inputs, is further off than allowed.
 void add_unstable(const OutputTensor& truth, const OutputTensor& nudged, ErrorBound& bound);
 

@@ -5,95 +5,17 @@
 #include <fmt/format.h>
 
 #include "judge/allowed_work.h"
+#include "judge/case_trial.h"
 #include "judge/emulated_device.h"
+#include "judge/emulator_verdict.h"
+#include "judge/run_order.h"
+#include "judge/variable_state.h"
 #include "judge/wrong_answer.h"
 
 namespace kw {
 namespace {
 
 constexpr std::uint64_t elsewhere_bytes = (5u << 20) + 256 * 7;
-constexpr std::uint64_t other_warp_order = 0x5eed1;
-constexpr std::uint64_t other_block_order = 0x5eed2;
-
-VerdictStatus status_of(const PlanRun& run) {
-  switch (run.status) {
-    case RunStatus::ok:
-      return VerdictStatus::correct;
-    case RunStatus::race:
-      return VerdictStatus::race;
-    case RunStatus::timeout:
-      return VerdictStatus::timeout;
-    case RunStatus::unsupported:
-      return VerdictStatus::unsupported;
-    case RunStatus::rejected:
-      return VerdictStatus::rejected;
-    case RunStatus::launch_error:
-      return VerdictStatus::launcher_error;
-    case RunStatus::synchronization: {
-      // On a GPU a deadlock is a kernel that never ends.
-      const bool deadlock = std::any_of(run.findings.begin(), run.findings.end(), [](const EmulatorFinding& finding) {
-        return finding.kind == FindingKind::barrier_deadlock;
-      });
-      return deadlock ? VerdictStatus::timeout : VerdictStatus::fault;
-    }
-    case RunStatus::fault:
-    case RunStatus::uninitialised:
-      return VerdictStatus::fault;
-  }
-  return VerdictStatus::internal_error;
-}
-
-VerdictFinding verdict_finding(const EmulatorFinding& finding) {
-  VerdictFinding made;
-  made.kind = name_of(finding.kind);
-  made.severity = is_note(finding.kind) ? Severity::note : Severity::error;
-  made.line = static_cast<int>(finding.line);
-  made.column = static_cast<int>(finding.column);
-  made.message = finding.message;
-  made.advice = finding.advice.empty() ? std::string(advice_for(finding.kind)) : finding.advice;
-  made.kernel = finding.kernel;
-  made.occurrences = finding.occurrences;
-  return made;
-}
-
-bool is_variable(const Allocation& allocation) { return allocation.name.rfind("__device__ ", 0) == 0; }
-
-// What the module's variables held before the first run.
-struct InitialState {
-  std::vector<std::pair<int, std::string>> variables;  // index of the allocation, content
-  HeldMemory held;
-
-  // Nothing is kept when there is no memory for it; the judgement ends then anyway.
-  InitialState(const DeviceMemory& memory, WorkBudget* budget) : held(budget) {
-    for (const auto& allocation : memory.allocations()) {
-      if (!is_variable(*allocation) || !held.add(allocation->bytes)) continue;
-      variables.emplace_back(allocation->index,
-                             std::string(reinterpret_cast<const char*>(allocation->data.get()), allocation->bytes));
-    }
-  }
-
-  std::uint64_t bytes() const {
-    std::uint64_t sum = 0;
-    for (const auto& [index, content] : variables) sum += content.size();
-    return sum;
-  }
-
-  // Bytes that a run has left changed count as never written: a later run may overwrite them, but whatever depends on
-  // them depends on how often the kernel was called. True when there are any.
-  bool forget_changes(const DeviceMemory& memory) const {
-    bool changed = false;
-    for (const auto& [index, content] : variables) {
-      Allocation& allocation = *memory.allocations()[static_cast<std::size_t>(index)];
-      for (std::size_t i = 0; i < content.size(); ++i) {
-        if (static_cast<char>(allocation.data[i]) == content[i]) continue;
-        allocation.defined[i] = std::byte{0};
-        allocation.fully_defined = false;
-        changed = true;
-      }
-    }
-    return changed;
-  }
-};
 
 class Examiner {
  public:
@@ -128,8 +50,8 @@ class Examiner {
     result_ = std::move(result);
     limits_.warp_instructions = warp_instructions;
     may_give_up_ = true;
-    EmulatedDevice device(module_, build_.compiled.kernels, budget_);
-    const bool ran = run_case(one, device, false);
+    const bool ran = take_new_device(one) && run_case(one, false);
+    if (ran) right_when_called_again(one);
     result = std::move(result_);
     return ran;
   }
@@ -145,79 +67,149 @@ class Examiner {
     return given_plan_ != nullptr ? *given_plan_ : build_.plans.at(one.question).plan;
   }
 
+  bool is_left_out(const Case& one) const { return allowed(one).left_out || (one.optional && required_only_); }
+
   void run_cases() {
-    std::unique_ptr<EmulatedDevice> device;
-    std::unique_ptr<InitialState> initial;
+    compared_ = case_with_order();
     for (std::size_t i = 0; i < cases_.cases.size(); ++i) {
       const Case& one = cases_.cases[i];
-      const AllowedWork work = allowed(one);
-      if (work.left_out || (one.optional && required_only_)) continue;
+      if (is_left_out(one)) continue;
       if (budget_ != nullptr && !budget_->may_go_on()) return;
+      const AllowedWork work = allowed(one);
       limits_.warp_instructions = work.warp_instructions;
       may_give_up_ = work.may_give_up;
       beyond_us_ = work.beyond_us;
-      const bool repeated = i > 0 && cases_.cases[i - 1].sizes == one.sizes;
-      if (!repeated) {
-        device = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels, budget_);
-        if (const auto placed = module_.place_variables(device->memory()); !placed.ok()) return give_up(placed.error());
-        initial = std::make_unique<InitialState>(device->memory(), budget_);
-        charge_bytes(initial->bytes());
-      }
-      charge_bytes(repeated ? initial->bytes() : 0);
-      const bool state = repeated && initial->forget_changes(device->memory());
+      const bool repeated = device_sizes_ != nullptr && *device_sizes_ == one.sizes;
+      if (!repeated && !take_new_device(one)) return;
+      charge_bytes(repeated ? variables_->bytes() : 0);
+      const bool state = repeated && variables_->forget_changes(device_->memory());
       if (state) flag("keeps_state");
-      const bool ran = run_case(one, *device, state);
+      const bool ran = run_case(one, state);
       if (!ran && (!may_give_up_ || result_.status != VerdictStatus::correct)) return;
+      const bool last = i + 1 == cases_.cases.size() || cases_.cases[i + 1].sizes != one.sizes;
+      if (ran && !repeated && last && !right_when_called_again(one)) return;
     }
   }
 
-  // False when nothing more can be said: something is wrong, or it takes too long.
-  bool run_case(const Case& one, EmulatedDevice& device, bool state) {
-    const auto placed = device.place_buffers(plan_of(one), one.inputs);
+  // For the only case of its size: who leaves variables changed is called once more, however large the size is.
+  bool right_when_called_again(const Case& one) {
+    if (result_.status != VerdictStatus::correct || !variables_->forget_changes(device_->memory())) return true;
+    flag("keeps_state");
+    auto again = try_out(one, *device_, RunOrder());
+    if (!again.ok()) return give_up(again.error()), false;
+    if (again->right() || (again->run.status == RunStatus::timeout && may_give_up_)) return true;
+    if (again->run.status != RunStatus::ok) return fail(one, again->run, true), false;
+    return check_defined(one, again->run, true) && check_values(one, *again);
+  }
+
+  // Memory for the cases of one size, at places of their own.
+  bool take_new_device(const Case& one) {
+    device_sizes_ = &one.sizes;
+    device_ = std::make_unique<EmulatedDevice>(module_, build_.compiled.kernels, budget_);
+    const auto placed = module_.place_variables(device_->memory());
     if (!placed.ok()) return give_up(placed.error()), false;
-    // What a run did counts as checked only when its values were right: not when it was cut short.
-    PathCoverage seen;
-    watch_buffers(one, device, seen);
-    RunOptions watched = options_;
-    watched.observer = &seen;
-    const auto ran = device.run(plan_of(one), one.inputs, limits_, watched);
-    if (!ran.ok()) return give_up(ran.error()), false;
-    result_.thread_instructions += ran->thread_instructions;
-    if (ran->status == RunStatus::timeout && may_give_up_) return false;
-    if (ran->status == RunStatus::timeout && beyond_us_)
+    variables_ = std::make_unique<VariableState>(device_->memory(), budget_);
+    charge_bytes(variables_->bytes());
+    return move_arrays(*device_, bytes_before_arrays(one.seed));
+  }
+
+  bool move_arrays(EmulatedDevice& device, std::uint64_t bytes) {
+    if (bytes == 0) return true;
+    const auto moved = device.memory().allocate(bytes, "elsewhere", MemoryAccessRight::read_only);
+    if (!moved.ok()) give_up(moved.error());
+    return moved.ok();
+  }
+
+  // False when nothing more can be said: something is wrong, or it takes too long.
+  bool run_case(const Case& one, bool state) {
+    // Whoever is wrong already is told about in the order that his source has.
+    const bool natural = &one == compared_ || result_.status != VerdictStatus::correct;
+    RunOrder order = natural ? RunOrder() : order_for(one.seed);
+    // Blocks that wait for blocks that come much later do little but wait; one case is run so all the same.
+    if (waits_) order.blocks = 0;
+    auto trial = try_out(one, *device_, order);
+    if (!trial.ok()) return give_up(trial.error()), false;
+    if (trial->run.status == RunStatus::timeout && may_give_up_) return false;
+    if (!order.natural() && !trial->right()) {
+      // What is wrong in every order is told about in the natural one.
+      auto plain = try_in_order(one, state);
+      if (!plain.ok()) return give_up(plain.error()), false;
+      const bool only_waited = waits_ && trial->run.status == RunStatus::timeout;
+      if (plain->right() && !only_waited) return blame_order(one, *trial, state), false;
+      trial = std::move(plain);
+      if (trial->run.status == RunStatus::timeout && may_give_up_) return false;
+    }
+    const PlanRun& run = trial->run;
+    result_.thread_instructions += run.thread_instructions;
+    if (run.status == RunStatus::timeout && beyond_us_)
       return give_up(
                  {fmt::format("{} takes more work than can be emulated, and there is no naive kernel to compare with",
                               to_string(one.sizes)),
                   "Give the task smaller sizes or a naive kernel, or judge it on a GPU.",
                   {}}),
              false;
-    if (ran->status != RunStatus::ok) return fail(one, *ran, state), false;
-    add_notes(*ran);
-    if (!check_defined(one, *ran, state)) return false;
-    if (check_values(one, *ran)) note_work(one, seen);
+    if (run.status != RunStatus::ok) return fail(one, run, state), false;
+    add_notes(run, order);
+    if (!check_defined(one, run, state)) return false;
+    if (!check_values(one, *trial)) return true;
+    note_work(one, *trial);
+    if (&one == compared_) compared_outputs_ = std::move(trial->run.outputs);
     return true;
   }
 
-  void watch_buffers(const Case& one, const EmulatedDevice& device, PathCoverage& seen) {
-    std::vector<AddressRange> inputs, outputs;
-    const auto& buffers = plan_of(one).buffers;
-    input_bytes_ = output_bytes_ = 0;
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      if (buffers[i].kind == Buffer::Kind::scratch) continue;
-      const bool input = buffers[i].kind == Buffer::Kind::input;
-      const std::uint64_t begin = device.address_of(i);
-      (input ? inputs : outputs).push_back({begin, begin + buffers[i].bytes});
-      (input ? input_bytes_ : output_bytes_) += static_cast<double>(buffers[i].bytes);
-    }
-    seen.watch(std::move(inputs), std::move(outputs));
+  Result<Trial> try_out(const Case& one, EmulatedDevice& device, const RunOrder& order) const {
+    return try_case(task_, one, plan_of(one), device, limits_, order.apply(options_), budget_);
   }
 
-  void note_work(const Case& one, const PathCoverage& seen) {
+  // In the order that a reader of the source has in mind, in memory as new, unless what earlier runs left matters.
+  Result<Trial> try_in_order(const Case& one, bool state) {
+    if (state) {
+      variables_->forget_changes(device_->memory());
+      return try_out(one, *device_, RunOrder());
+    }
+    EmulatedDevice fresh(module_, build_.compiled.kernels, budget_);
+    return try_out(one, fresh, RunOrder());
+  }
+
+  // Right in the natural order and not in another.
+  void blame_order(const Case& one, const Trial& trial, bool state) {
+    flag("order_dependent");
+    if (trial.run.status != RunStatus::ok) return fail(one, trial.run, state);
+    const std::size_t i = trial.worst.output;
+    std::string what = element_name(task_.outputs[i], one.sizes, trial.worst.comparison.worst);
+    std::string got = fmt::format("{} instead of {}", trial.worst.comparison.got, trial.worst.comparison.expected);
+    if (!trial.defined) {
+      const auto fault = find_undefined(task_, one, trial.run, state, launch_line(one));
+      what = fault->output;
+      got = fault->finding.message;
+    }
+    add_case(one, task_.outputs[i].name, trial.worst.comparison.error, trial.worst.comparison.allowed, false);
+    blame_order(one, what, got);
+  }
+
+  void blame_order(const Case& one, const std::string& what, const std::string& got) {
+    VerdictFinding finding;
+    finding.kind = "order_dependent";
+    finding.line = launch_line(one);
+    finding.message = fmt::format(
+        "{} is right in one order of warps and blocks and place of arrays and wrong in another ({})", what, got);
+    finding.advice = "Nothing may depend on which warp or block runs first; order them with barriers or launches.";
+    result_.status = VerdictStatus::race;
+    result_.summary = finding.message;
+    result_.findings.push_back(std::move(finding));
+  }
+
+  void note_work(const Case& one, const Trial& trial) {
+    const PathCoverage& seen = trial.seen;
     CheckedWork& work = result_.work;
     work.coverage.merge(seen);
-    if (input_bytes_ > 0)
-      work.loaded_ratio = std::min(work.loaded_ratio, static_cast<double>(seen.loaded_bytes()) / input_bytes_);
-    work.stored_ratio = std::min(work.stored_ratio, static_cast<double>(seen.stored_bytes()) / output_bytes_);
+    // A kernel may do less where its inputs are zero or all the same: ordinary ones say how much there is to do, and
+    // those of large sizes, which are never so (case_plan.h) and show best how it goes on.
+    if (one.kind != InputKind::ordinary && !(one.optional && one.kind != InputKind::repeated)) return;
+    result_.read_share = std::max(result_.read_share, trial.read_share);
+    if (trial.input_bytes > 0)
+      work.loaded_ratio = std::min(work.loaded_ratio, static_cast<double>(seen.loaded_bytes()) / trial.input_bytes);
+    work.stored_ratio = std::min(work.stored_ratio, static_cast<double>(seen.stored_bytes()) / trial.output_bytes);
     const KernelLaunch& last = *plan_of(one).launches().back();
     const double blocks = static_cast<double>(last.grid.x) * last.grid.y * last.grid.z;
     work.storing_share = std::min(work.storing_share, static_cast<double>(seen.storing_blocks()) / blocks);
@@ -250,59 +242,27 @@ class Examiner {
     add_case(one, "", 0, 0, false);
   }
 
-  // Notes of runs that went well; each once.
-  void add_notes(const PlanRun& run) {
+  // Notes of runs that went well; each once. Which of two lines that meet is named depends on the order: another order
+  // adds what is of a new kind only.
+  void add_notes(const PlanRun& run, const RunOrder& order) {
     for (const EmulatorFinding& finding : run.findings) {
       const VerdictFinding made = verdict_finding(finding);
       const bool known =
-          std::any_of(result_.findings.begin(), result_.findings.end(),
-                      [&](const VerdictFinding& other) { return other.kind == made.kind && other.line == made.line; });
+          std::any_of(result_.findings.begin(), result_.findings.end(), [&](const VerdictFinding& other) {
+            return other.kind == made.kind && (other.line == made.line || !order.natural());
+          });
       if (!known) result_.findings.push_back(made);
     }
   }
 
   bool check_defined(const Case& one, const PlanRun& run, bool state) {
-    for (std::size_t i = 0; i < run.outputs.size(); ++i) {
-      const UndefinedBytes& undefined = run.undefined[i];
-      if (undefined.count == 0) continue;
-      const TensorSpec& output = task_.outputs[i];
-      const auto width = bytes_of(output.dtype);
-      VerdictFinding finding;
-      finding.line = static_cast<int>(undefined.line);
-      const std::string place =
-          element_name(output, one.sizes, static_cast<std::int64_t>(undefined.first_offset / width));
-      const auto elements = static_cast<std::int64_t>((undefined.count + width - 1) / width);
-      if (state) {
-        finding.kind = "keeps_state";
-        finding.message = place + " depends on what an earlier launch left in a __device__ variable";
-        finding.advice = "A result must depend on the inputs alone; keep intermediate values in scratch memory.";
-        result_.status = VerdictStatus::rejected;
-      } else if (undefined.line != 0 && run.stray_shuffle) {
-        finding = verdict_finding(*run.stray_shuffle);
-        finding.message += fmt::format("; {} depends on it (stored at line {})", place, undefined.line);
-        result_.status = VerdictStatus::fault;
-      } else if (undefined.line != 0) {
-        finding.kind = "uninitialised_output";
-        finding.message = fmt::format(
-            "{} gets a value that was computed from memory or registers that nobody has written ({} elements)", place,
-            elements);
-        finding.advice = "Initialise shared memory, scratch memory and accumulators before they are read.";
-        result_.status = VerdictStatus::fault;
-      } else {
-        finding.kind = "unwritten_output";
-        finding.message =
-            fmt::format("{} and {} more elements are never written at {}", place, elements - 1, to_string(one.sizes));
-        if (elements == 1) finding.message = fmt::format("{} is never written at {}", place, to_string(one.sizes));
-        finding.advice = "Check the grid size (round up), the bounds check and the tail.";
-        finding.line = launch_line(one);
-        result_.status = VerdictStatus::wrong;
-      }
-      result_.summary = finding.message;
-      result_.findings.push_back(std::move(finding));
-      add_case(one, output.name, 0, 0, false);
-      return false;
-    }
-    return true;
+    auto fault = find_undefined(task_, one, run, state, launch_line(one));
+    if (!fault) return true;
+    result_.status = fault->status;
+    result_.summary = fault->finding.message;
+    result_.findings.push_back(std::move(fault->finding));
+    add_case(one, fault->output, 0, 0, false);
+    return false;
   }
 
   int launch_line(const Case& one) const {
@@ -310,29 +270,19 @@ class Examiner {
     return launches.empty() ? build_.kernel_file->launcher.line : launches.back()->where.line;
   }
 
-  bool check_values(const Case& one, const PlanRun& run) {
-    Comparison worst;
-    std::size_t worst_output = 0;
-    for (std::size_t i = 0; i < run.outputs.size(); ++i) {
-      charge_bytes(2 * run.outputs[i].size());
-      const Comparison each = compare(one.truth[i], task_.outputs[i].dtype, run.outputs[i], one.bounds[i]);
-      const bool worse = i == 0 || (worst.ok && !each.ok) ||
-                         (worst.ok == each.ok && each.error * worst.allowed > worst.error * each.allowed);
-      if (worse) {
-        worst = each;
-        worst_output = i;
-      }
-    }
-    const TensorSpec& output = task_.outputs[worst_output];
+  bool check_values(const Case& one, const Trial& trial) {
+    const Comparison& worst = trial.worst.comparison;
+    const std::size_t worst_place = trial.worst.output;
+    const TensorSpec& output = task_.outputs[worst_place];
     add_case(one, output.name, worst.error, worst.allowed, worst.ok);
     if (worst.ok) return true;
     const bool first = result_.status == VerdictStatus::correct;
     result_.status = VerdictStatus::wrong;
     if (!first) return false;
-    WrongAnswer wrong{task_, one, output, worst, run.outputs[worst_output]};
+    WrongAnswer wrong{task_, one, output, worst, trial.run.outputs[worst_place]};
     VerdictFinding finding = describe(wrong);
     if (finding.kind == "reduced_precision") flag("reduced_precision");
-    finding.line = line_that_stored(wrong, worst_output);
+    finding.line = line_that_stored(wrong, worst_place);
     if (finding.line == 0) finding.line = launch_line(one);
     result_.summary = finding.message;
     result_.findings.push_back(std::move(finding));
@@ -352,50 +302,38 @@ class Examiner {
   // The cheapest case in which there is an order to change.
   const Case* case_with_order() const {
     const Case* found = nullptr;
+    const Case* last = nullptr;
     for (const Case& one : cases_.cases) {
+      if (is_left_out(one)) continue;
       for (const KernelLaunch* launch : plan_of(one).launches()) {
         const std::uint64_t blocks = std::uint64_t{launch->grid.x} * launch->grid.y * launch->grid.z;
         const std::uint64_t threads = std::uint64_t{launch->block.x} * launch->block.y * launch->block.z;
         if (blocks > 1 && found == nullptr) found = &one;
         if (blocks > 1 && threads > 32) return &one;
       }
-      if (found == nullptr && &one == &cases_.cases.back()) found = &one;
+      last = &one;
     }
-    return found;
+    return found != nullptr ? found : last;
   }
 
+  // The same case in two orders: whatever is right must be the same, up to sums that atomics add up in any order.
   void run_in_another_order() {
-    const Case* one = case_with_order();
-    if (one == nullptr) return;
-    limits_.warp_instructions = allowed(*one).warp_instructions;
-    EmulatedDevice first(module_, build_.compiled.kernels, budget_), second(module_, build_.compiled.kernels, budget_);
-    RunOptions shuffled = options_;
-    shuffled.warp_order_seed = other_warp_order;
-    shuffled.block_order_seed = other_block_order;
-    shuffled.copies_land_early = true;
+    if (compared_ == nullptr || compared_outputs_.empty()) return;
+    const Case& one = *compared_;
+    limits_.warp_instructions = allowed(one).warp_instructions;
+    EmulatedDevice other(module_, build_.compiled.kernels, budget_);
     // At other addresses too: where an array lies must not matter.
-    const auto moved = second.memory().allocate(elsewhere_bytes, "elsewhere", MemoryAccessRight::read_write);
-    if (!moved.ok()) return give_up(moved.error());
-    const auto before = first.run(plan_of(*one), one->inputs, limits_, options_);
-    const auto after = second.run(plan_of(*one), one->inputs, limits_, shuffled);
-    if (!before.ok() || !after.ok()) return give_up(before.ok() ? after.error() : before.error());
-    if (after->status != RunStatus::ok) return fail(*one, *after, false);
+    if (!move_arrays(other, elsewhere_bytes)) return;
+    const auto after = other.run(plan_of(one), one.inputs, limits_, opposite_order().apply(options_));
+    if (!after.ok()) return give_up(after.error());
+    if (after->status != RunStatus::ok) return fail(one, *after, false);
     for (std::size_t i = 0; i < after->outputs.size(); ++i) {
-      if (after->outputs[i] == before->outputs[i]) continue;
-      const Comparison other = compare(one->truth[i], task_.outputs[i].dtype, after->outputs[i], one->bounds[i]);
+      if (after->outputs[i] == compared_outputs_[i]) continue;
+      const Comparison found = compare(one.truth[i], task_.outputs[i].dtype, after->outputs[i], one.bounds[i]);
       flag("order_dependent");
-      if (other.ok) continue;  // sums that atomics add up in any order: right each time, if not the same
-      VerdictFinding finding;
-      finding.kind = "order_dependent";
-      finding.line = launch_line(*one);
-      finding.message = fmt::format(
-          "{} is right in one order of warps and blocks and place of arrays and wrong in another ({} instead of {})",
-          element_name(task_.outputs[i], one->sizes, other.worst), other.got, other.expected);
-      finding.advice = "Nothing may depend on which warp or block runs first; order them with barriers or launches.";
-      result_.status = VerdictStatus::race;
-      result_.summary = finding.message;
-      result_.findings.push_back(std::move(finding));
-      return;
+      if (found.ok) continue;  // sums that atomics add up in any order: right each time, if not the same
+      return blame_order(one, element_name(task_.outputs[i], one.sizes, found.worst),
+                         fmt::format("{} instead of {}", found.got, found.expected));
     }
   }
 
@@ -433,7 +371,11 @@ class Examiner {
   const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
   RunLimits limits_;
   RunOptions options_;
-  double input_bytes_ = 0, output_bytes_ = 0;  // of the case that is running
+  std::unique_ptr<EmulatedDevice> device_;    // of the cases of one size
+  std::unique_ptr<VariableState> variables_;  // on it
+  const Sizes* device_sizes_ = nullptr;
+  const Case* compared_ = nullptr;             // the case that is run in two orders
+  std::vector<std::string> compared_outputs_;  // in the natural one
   Examination result_;
 };
 

@@ -29,6 +29,9 @@ struct Examination {
   std::vector<std::string> flags;
   std::uint64_t thread_instructions = 0;
   CheckedWork work;  // what the runs that were right did
+  // Of the distinct bytes of all inputs, those that were read in a run that was right: the largest over the cases with
+  // ordinary inputs at a declared size. What a kernel must read at full size, too.
+  double read_share = 0;
 };
 
 // build.plans[case.question] must be the plan of each case.

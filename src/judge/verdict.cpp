@@ -107,12 +107,6 @@ Severity severity_from(const std::string& text) {
   return text == "error" ? Severity::error : text == "warning" ? Severity::warning : Severity::note;
 }
 
-InputKind inputs_from(const std::string& text) {
-  for (const InputKind kind : {InputKind::negative, InputKind::large, InputKind::zero})
-    if (text == name_of(kind)) return kind;
-  return InputKind::ordinary;
-}
-
 std::optional<Interval> optional_interval(const Json& json) {
   return json.is_array() ? std::optional<Interval>(interval_from(json)) : std::nullopt;
 }
@@ -120,8 +114,8 @@ std::optional<Interval> optional_interval(const Json& json) {
 void read_lists(const Json& json, Verdict& verdict) {
   for (const Json& one : json.at("cases"))
     verdict.cases.push_back({sizes_from(one.at("size")), one.at("hidden"), one.at("seed"),
-                             inputs_from(one.at("inputs")), one.at("output"), number_from(one.at("max_error")),
-                             number_from(one.at("tolerance")), one.at("ok")});
+                             input_kind_from(one.at("inputs").get<std::string>()), one.at("output"),
+                             number_from(one.at("max_error")), number_from(one.at("tolerance")), one.at("ok")});
   for (const char* key : {"findings", "hints"})
     for (const Json& one : json.at(key))
       add_finding(verdict, {one.at("kind"), severity_from(one.at("severity")), one.at("line"), one.at("column"),

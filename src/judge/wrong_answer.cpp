@@ -74,12 +74,8 @@ VerdictFinding describe(const WrongAnswer& wrong) {
     finding.advice =
         "NaN or infinity where the reference is finite: look for 0/0, overflow (subtract the maximum before exp), "
         "a missing epsilon, or memory that is read before it is written.";
-  } else if (wrong.one.kind == InputKind::negative) {
-    finding.advice = "All inputs are negative here: does a maximum start at 0, or an expression assume a sign?";
-  } else if (wrong.one.kind == InputKind::large) {
-    finding.advice = "The inputs are large here: subtract the maximum before exp, and mind overflow.";
-  } else if (wrong.one.kind == InputKind::zero) {
-    finding.advice = "Half of the inputs are zero here: mind divisions, logarithms and ties.";
+  } else if (wrong.one.kind != InputKind::ordinary) {
+    finding.advice = advice_for(wrong.one.kind);
   } else if (found.all_zero) {
     finding.message += "; the output is all zeros";
     finding.advice = "Does the kernel that computes it run, and does it store its result?";

@@ -66,6 +66,7 @@ OutcomeRow row_of(const std::string& stage, int turns, const ModelEvaluation& ev
   row.tasks = whole.tasks;
   row.compiled.estimate = whole.compiled;
   row.correct.estimate = whole.correct;
+  row.unsupported = whole.unsupported;
   row.speedup.estimate = whole.mean_speedup;
   if (whole.mean_speedup_pytorch) row.over_pytorch = OutcomeFigure{*whole.mean_speedup_pytorch, {}};
   row.reward.estimate = estimated_mean(rewards_of(evaluation));
@@ -102,8 +103,8 @@ std::vector<OutcomeRow> outcome_rows(const std::vector<StageEvaluation>& stages)
 }
 
 std::string outcome_text(const std::vector<OutcomeRow>& rows) {
-  std::vector<std::string> headings{"held-out tasks",     "", "tasks", "compiled", "correct", "p", "reward", "p",
-                                    "speedup over naive", "p"};
+  std::vector<std::string> headings{"held-out tasks", "",       "tasks", "compiled",           "correct", "p",
+                                    "unsupported",    "reward", "p",     "speedup over naive", "p"};
   const bool pytorch = std::ranges::any_of(rows, [](const OutcomeRow& row) { return row.over_pytorch.has_value(); });
   if (pytorch) headings.insert(headings.end(), {"over PyTorch eager", "p"});
   std::vector<Align> alignment(headings.size(), Align::right);
@@ -125,6 +126,7 @@ std::string outcome_text(const std::vector<OutcomeRow>& rows) {
                                    rate_text(row.compiled.estimate),
                                    rate_text(row.correct.estimate),
                                    p_text(row.correct),
+                                   fmt::format("{:.1f} %", 100 * row.unsupported),
                                    plain(row.reward.estimate, ""),
                                    p_text(row.reward),
                                    row.speedup.estimate.value > 0 ? plain(row.speedup.estimate, " x") : "",
@@ -150,6 +152,7 @@ Json to_json(const OutcomeRow& row) {
           {"tasks", row.tasks},
           {"compiled", figure(row.compiled)},
           {"correct", figure(row.correct)},
+          {"unsupported", row.unsupported},
           {"reward", figure(row.reward)},
           {"speedup", figure(row.speedup)},
           {"speedup_pytorch", row.over_pytorch ? figure(*row.over_pytorch) : Json()}};

@@ -25,6 +25,7 @@ struct OutcomeRow {
   std::int64_t tasks = 0;
   OutcomeFigure compiled, correct, reward, speedup;  // over naive, geometric mean of right kernels
   std::optional<OutcomeFigure> over_pytorch;         // likewise; only where PyTorch was timed
+  double unsupported = 0;                            // share that could not be checked: not right
 };
 
 struct StageEvaluation {

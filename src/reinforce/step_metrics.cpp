@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/statistics.h"
+#include "reward/facts.h"
 
 namespace kw {
 namespace {
@@ -58,7 +59,7 @@ void add_terms(Metrics& metrics, const std::vector<Episode>& episodes, const Epi
 AnswerRates rates_where(const std::vector<Episode>& episodes, const std::optional<AgentRole>& role) {
   AnswerRates rates;
   std::vector<double> speedups;
-  double compiled = 0, right = 0, reward = 0;
+  double compiled = 0, right = 0, unsupported = 0, reward = 0;
   for (const Episode& episode : episodes)
     for (const Turn& turn : episode.turns) {
       if (role && turn.role != *role) continue;
@@ -68,6 +69,7 @@ AnswerRates rates_where(const std::vector<Episode>& episodes, const std::optiona
         reward += sample.reward;
         if (!sample.verdict) continue;
         compiled += sample.verdict->compiled;
+        unsupported += facts_of(*sample.verdict).status == VerdictStatus::unsupported;
         const KernelRank rank = rank_of(*sample.verdict);
         right += rank.right;
         if (rank.right && rank.speedup > 0) speedups.push_back(rank.speedup);
@@ -77,6 +79,7 @@ AnswerRates rates_where(const std::vector<Episode>& episodes, const std::optiona
   rates.reward = share(reward, all);
   rates.compile_rate = share(compiled, all);
   rates.pass_rate = share(right, all);
+  rates.unsupported = share(unsupported, all);
   rates.speedup_median = speedups.empty() ? 0 : median(std::move(speedups));
   return rates;
 }
@@ -152,6 +155,7 @@ Metrics step_metrics(const StepFacts& facts, const EpisodeOptions& options) {
     metrics.insert(metrics.end(), {{name + "reward", rates.reward},
                                    {name + "compile_rate", rates.compile_rate},
                                    {name + "pass_rate", rates.pass_rate},
+                                   {name + "unsupported", rates.unsupported},
                                    {name + "speedup_median", rates.speedup_median}});
   }
   const AnswerRates all = rates_of(held.episodes);
@@ -164,6 +168,7 @@ Metrics step_metrics(const StepFacts& facts, const EpisodeOptions& options) {
        {"dapo/refills", static_cast<double>(held.refills)},
        {"judge/compile_rate", all.compile_rate},
        {"judge/pass_rate", all.pass_rate},
+       {"judge/unsupported", all.unsupported},
        {"judge/speedup_median", all.speedup_median},
        {"judge/cache_hit", share(static_cast<double>(held.kernels - held.judged), static_cast<double>(held.kernels))},
        {"judge/kernels_per_s", share(static_cast<double>(held.kernels), held.wall_s)},

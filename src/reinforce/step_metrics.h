@@ -13,6 +13,7 @@ struct AnswerRates {
   double reward = 0;        // raw, mean
   double compile_rate = 0;  // answers without a kernel count as not compiled
   double pass_rate = 0;     // right, and believed
+  double unsupported = 0;   // could not be checked: not right
   double speedup_median = 0;
 };
 AnswerRates rates_of(const std::vector<Episode>& episodes);

@@ -62,7 +62,7 @@ ReportCell change_cell(const PairedFigure* figure) {
                           fmt::format("{} to {}\n{}", words(figure->difference.low), words(figure->difference.high),
                                       p_text(figure->p_value)));
   if (figure->p_value < significant && figure->b != figure->a)
-    cell.tone = figure->b > figure->a ? Tone::good : Tone::bad;
+    cell.tone = (figure->b > figure->a) != figure->less_is_better ? Tone::good : Tone::bad;
   return cell;
 }
 
@@ -127,6 +127,8 @@ ReportTable result_table(const StageResults& results) {
     table.row("repaired", "pass@1", "repaired", [&](std::size_t i) { return share_cell(rows[i].correct); });
   else
     table.row("correct", "pass@1", "correct", [&](std::size_t i) { return share_cell(rows[i].correct); });
+  table.row("unsupported", "could not be checked: not right", "unsupported",
+            [&](std::size_t i) { return percent(rows[i].unsupported); });
   if (any([](const EvaluationRow& row) { return row.k > 1; }))
     table.row("pass@k", "right at least once in k", "correct at least once", [&](std::size_t i) {
       return plain(fmt::format("{:.1f} %", 100 * rows[i].pass_at_k), fmt::format("k = {}", rows[i].k));

@@ -153,8 +153,7 @@ void add_supervised_results(HtmlReport& report, const StageParts& stage) {
     std::int64_t count = 0;
     for (std::size_t i = 0; answers.ok() && i < answers->size(); ++i) {
       const PaperAnswer& answer = (*answers)[i];
-      count += answer.kind == kind && answer.status != VerdictStatus::unsupported &&
-               answer.status != VerdictStatus::internal_error;
+      count += answer.kind == kind && answer.status != VerdictStatus::internal_error;
     }
     return count;
   };
@@ -165,7 +164,8 @@ void add_supervised_results(HtmlReport& report, const StageParts& stage) {
   using enum QuestionKind;
   for (const auto& [name, metric, kind] :
        {std::tuple("compiled", "exam/compiled", generate), std::tuple("correct", "exam/correct", generate),
-        std::tuple("made faster", "exam/faster", improve), std::tuple("repaired", "exam/repaired", repair)}) {
+        std::tuple("unsupported", "exam/unsupported", generate), std::tuple("made faster", "exam/faster", improve),
+        std::tuple("repaired", "exam/repaired", repair)}) {
     const auto share = last(metric);
     if (!share) continue;
     const std::int64_t count = count_of(kind);

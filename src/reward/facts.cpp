@@ -59,6 +59,8 @@ void read_speed(const Verdict& verdict, RewardFacts& facts) {
     return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
   };
   facts.time_us = positive(verdict.time_us);
+  // Without a time (nobody checked the full size, say) there is no speed.
+  if (!facts.time_us) return;
   facts.speedup = positive(verdict.speedup_naive);
   if (!facts.speedup) return;
   facts.speedup_source = verdict.time_source.empty() ? "unknown" : verdict.time_source;
@@ -71,10 +73,11 @@ void read_speed(const Verdict& verdict, RewardFacts& facts) {
 
 void read_memory(const Verdict& verdict, const FactLimits& limits, RewardFacts& facts) {
   facts.warp_efficiency = counted(verdict, &KernelCounters::warp_efficiency);
-  facts.bandwidth = counted(verdict, &KernelCounters::dram_throughput);
+  if (facts.time_us) facts.bandwidth = counted(verdict, &KernelCounters::dram_throughput);
   const TimeTerm* dram = find_term(verdict, "dram bandwidth");
   // Terms are of the first train size, as if nothing else limited the kernel.
-  if (!facts.bandwidth && dram != nullptr && !verdict.times.empty() && verdict.times.front().time_us > 0)
+  if (facts.time_us && !facts.bandwidth && dram != nullptr && !verdict.times.empty() &&
+      verdict.times.front().time_us > 0)
     facts.bandwidth = share(dram->us / verdict.times.front().time_us);
   if (!verdict.terms.empty()) {
     const TimeTerm* shuffles = find_term(verdict, "shuffle pipe");
@@ -98,17 +101,24 @@ void read_memory(const Verdict& verdict, const FactLimits& limits, RewardFacts& 
 RewardFacts facts_of(const Verdict& verdict, const FactLimits& limits) {
   RewardFacts facts;
   facts.status = verdict.status;
-  facts.correct = verdict.correct && verdict.compiled && verdict.status == VerdictStatus::correct;
+  const auto is_one_of = [&](const std::vector<std::string>& known, const std::string& flag) {
+    return std::find(known.begin(), known.end(), flag) != known.end();
+  };
+  for (const std::string& flag : verdict.flags)
+    if (verdict.correct && is_one_of(limits.unchecked_flags, flag)) facts.status = VerdictStatus::unsupported;
+  facts.correct = verdict.correct && verdict.compiled && facts.status == VerdictStatus::correct;
   facts.compiled = verdict.compiled;
   facts.timeout = verdict.status == VerdictStatus::timeout;
-  for (const std::string& flag : verdict.flags) {
-    const auto& known = limits.exploit_flags;
-    if (facts.exploit.empty() && std::find(known.begin(), known.end(), flag) != known.end()) facts.exploit = flag;
-  }
+  for (const std::string& flag : verdict.flags)
+    if (facts.exploit.empty() && is_one_of(limits.exploit_flags, flag)) facts.exploit = flag;
   facts.cases = static_cast<int>(verdict.cases.size());
   facts.cases_ok = static_cast<int>(
       std::count_if(verdict.cases.begin(), verdict.cases.end(), [](const CaseVerdict& one) { return one.ok; }));
-  facts.pass_rate = facts.correct ? 1.0 : facts.cases == 0 ? 0.0 : static_cast<double>(facts.cases_ok) / facts.cases;
+  // How many of the cases went well says nothing about what could not be checked.
+  const bool unchecked = facts.status == VerdictStatus::unsupported;
+  facts.pass_rate = facts.correct                   ? 1.0
+                    : facts.cases == 0 || unchecked ? 0.0
+                                                    : static_cast<double>(facts.cases_ok) / facts.cases;
   read_speed(verdict, facts);
   read_resources(verdict, limits, facts);
   read_memory(verdict, limits, facts);

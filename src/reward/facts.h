@@ -19,19 +19,21 @@ struct FactLimits {
   // Flags that mean "do not believe this": the reward is zero whatever else the verdict says.
   std::vector<std::string> exploit_flags{"keeps_state",    "skips_work",        "changes_its_mind",
                                          "below_roofline", "reduced_precision", "constant_task"};
+  // Flags that mean "a part of it was not checked": as if the verdict were `unsupported`, whatever it says.
+  std::vector<std::string> unchecked_flags{"unchecked_path"};
 };
 
 struct RewardFacts {
-  VerdictStatus status = VerdictStatus::internal_error;
+  VerdictStatus status = VerdictStatus::internal_error;  // `unsupported` where a flag says that not all was checked
   bool compiled = false;
   bool correct = false;
   bool timeout = false;
   std::string exploit;   // the first exploit flag; empty: none
-  double pass_rate = 0;  // of the cases; 1 when correct
+  double pass_rate = 0;  // of the cases; 1 when correct, 0 when not all could be checked
   int cases = 0;
   int cases_ok = 0;
 
-  std::optional<double> speedup;  // over the naive kernel; only of a correct one
+  std::optional<double> speedup;  // over the naive kernel; only of a correct one that has a time
   std::string speedup_source;     // "measured", "modelled", "measured, no difference shown"
   std::optional<double> time_us;
 
@@ -43,7 +45,7 @@ struct RewardFacts {
 
   std::optional<double> occupancy;         // achieved where it was counted, else the possible one
   std::optional<double> warp_efficiency;   // counted only
-  std::optional<double> bandwidth;         // share of what the DRAM can sustain, counted or modelled
+  std::optional<double> bandwidth;         // share of what the DRAM can sustain, counted or modelled; only with a time
   std::optional<bool> uses_shuffle;        // shuffle instructions were executed
   std::optional<bool> coalesced;           // no global access wastes sectors
   std::vector<std::string> warnings;       // kinds of the warnings, each once

@@ -25,7 +25,7 @@ Valued known_share(const std::optional<double>& share, std::string_view what) {
 
 Valued speed_of(const RewardFacts& facts, const RewardShape& shape) {
   if (!facts.correct) return {0, "only a right kernel has a speed"};
-  if (!facts.speedup) return {0, "no speedup is known"};
+  if (!facts.speedup) return {0, facts.time_us ? "no speedup is known" : "it has no time"};
   const double speedup = *facts.speedup;
   const bool linear = shape.speed_scale == SpeedScale::linear;
   const double value = linear ? speedup / shape.target_speedup : std::log2(speedup) / std::log2(shape.target_speedup);
@@ -138,8 +138,11 @@ RewardBreakdown reward_of(const RewardFacts& facts, const RewardShape& shape, co
   reward.judged = facts.status != VerdictStatus::internal_error;
   reward.decision = zero_reason(facts, shape);
   reward.zeroed = !reward.decision.empty();
+  const bool unchecked = facts.status == VerdictStatus::unsupported;
   for (const RewardTermSpec& spec : shape.terms) {
     Valued valued = value_of(spec.kind, facts, shape, given);
+    if (unchecked && spec.weight > 0 && spec.kind != RewardTermKind::compile)
+      valued = {0, "not all of it could be checked, so it is not paid"};
     RewardTerm term;
     term.kind = spec.kind;
     term.value = std::isfinite(valued.value) ? std::clamp(valued.value, 0.0, spec.most) : 0.0;

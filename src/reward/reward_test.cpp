@@ -213,6 +213,68 @@ TEST(RewardProperties, HoldForRandomVerdicts) {
   }
 }
 
+// Nobody is paid for speed without a time, as when the full size was not checked.
+TEST(RewardProperties, NoTimeNoPayForSpeed) {
+  Random random(23);
+  for (int round = 0; round < 300; ++round) {
+    Verdict verdict = random_verdict(random);
+    verdict.time_us = std::nullopt;
+    verdict.time_interval_us = std::nullopt;
+    Verdict slow = verdict;
+    slow.speedup_naive = verdict.speedup_naive ? std::optional(0.01) : std::nullopt;
+    const std::optional<GivenKernel> given =
+        random.uniform() < 0.5 ? std::optional(GivenKernel{true, random.uniform(0.1, 1000)}) : std::nullopt;
+    for (const auto& [shape, role] : all_shapes()) {
+      const RewardBreakdown reward = reward_of(verdict, shape, given, role);
+      for (const auto kind :
+           {RewardTermKind::speed, RewardTermKind::improvement, RewardTermKind::efficiency, RewardTermKind::bandwidth})
+        ASSERT_EQ(points(reward, kind), 0) << to_string(kind);
+      ASSERT_EQ(reward.total, reward_of(slow, shape, given, role).total);
+    }
+  }
+}
+
+// What could not be checked is worth no more than what is wrong, and less than what is right: nobody gains by leaving
+// what the judge can check.
+TEST(RewardProperties, UnsupportedIsWorthNoMoreThanWrong) {
+  Random random(29);
+  for (int round = 0; round < 500; ++round) {
+    Verdict right = random_verdict(random);
+    right.status = VerdictStatus::correct;
+    right.compiled = right.correct = true;
+    for (CaseVerdict& one : right.cases) one.ok = true;
+    Verdict wrong = right, unsupported = right, flagged = right, broken = right;
+    wrong.status = VerdictStatus::wrong;
+    unsupported.status = VerdictStatus::unsupported;
+    broken.status = VerdictStatus::compile_error;
+    broken.compiled = false;
+    wrong.correct = unsupported.correct = broken.correct = false;
+    wrong.cases.back().ok = false;
+    flagged.flags.push_back("unchecked_path");
+    for (const auto& [shape, role] : all_shapes()) {
+      const double worth = reward_of(unsupported, shape, std::nullopt, role).total;
+      ASSERT_LE(worth, reward_of(wrong, shape, std::nullopt, role).total);
+      ASSERT_LE(worth, reward_of(right, shape, std::nullopt, role).total);
+      ASSERT_EQ(worth, reward_of(flagged, shape, std::nullopt, role).total) << "correct, but not all was checked";
+      ASSERT_GE(worth, 0);
+      if (shape.gate) {
+        ASSERT_EQ(worth, 0);
+      }
+      const RewardBreakdown reward = reward_of(unsupported, shape, std::nullopt, role);
+      for (const RewardTerm& term : reward.terms) {
+        if (term.kind != RewardTermKind::compile) {
+          ASSERT_LE(term.points, 0) << to_string(term.kind);
+        }
+      }
+    }
+    for (const char* name : {"weighted", "final"}) {
+      const RewardShape shape = shape_named(name);
+      ASSERT_LT(reward_of(broken, shape).total, reward_of(unsupported, shape).total);
+      ASSERT_LT(reward_of(unsupported, shape).total, reward_of(right, shape).total);
+    }
+  }
+}
+
 TEST(RewardProperties, NumbersThatAreNoneDoNotSpread) {
   const double nan = std::nan(""), infinite = INFINITY;
   for (const double bad : {nan, infinite, -infinite, -1.0, 0.0}) {

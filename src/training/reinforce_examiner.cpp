@@ -15,7 +15,7 @@ namespace {
 
 struct ExamRates {
   double conversations = 0;  // that could be judged
-  double compiled = 0, correct = 0, speedup = 0, reward = 0;
+  double compiled = 0, correct = 0, unsupported = 0, speedup = 0, reward = 0;
 };
 
 // Of the best kernel of each conversation's first `turns`.
@@ -37,10 +37,12 @@ ExamRates rates_of_exam(const ConversationExam& exam, const RewardShape& worth, 
     const KernelRank rank = rank_of(*best);
     rates.compiled += rank.compiled;
     rates.correct += rank.right;
+    rates.unsupported += facts_of(*best).status == VerdictStatus::unsupported;
     rates.reward += reward_of(*best, worth).total;
     if (rank.right && rank.speedup > 0) speedups.push_back(rank.speedup);
   }
-  for (double* sum : {&rates.compiled, &rates.correct, &rates.reward}) *sum /= std::max(rates.conversations, 1.0);
+  for (double* sum : {&rates.compiled, &rates.correct, &rates.unsupported, &rates.reward})
+    *sum /= std::max(rates.conversations, 1.0);
   rates.speedup = geometric_mean(speedups);
   return rates;
 }
@@ -75,16 +77,19 @@ Result<HeldOutScore> RlExaminer::examine(std::int64_t step) {
   score.metrics = {{"exam/reward", first.reward},
                    {"exam/compiled", first.compiled},
                    {"exam/correct", first.correct},
+                   {"exam/unsupported", first.unsupported},
                    {"exam/speedup_gmean", first.speedup},
                    {"exam/turns/reward", all.reward},
                    {"exam/turns/correct", all.correct},
+                   {"exam/turns/unsupported", all.unsupported},
                    {"exam/turns/speedup_gmean", all.speedup}};
   score.line = fmt::format(
       "{} conversations about {} held-out tasks, one answer: reward {:.3f}, compiled {:.1f} %, correct {:.1f} %, "
-      "{:.2f} x "
-      "naive; {} turns: reward {:.3f}, correct {:.1f} %, {:.2f} x naive ({:.0f} s)",
-      all.conversations, questions_.size(), first.reward, 100 * first.compiled, 100 * first.correct, first.speedup,
-      options_.turns, all.reward, 100 * all.correct, all.speedup, exam.seconds);
+      "unsupported {:.1f} %, {:.2f} x naive; {} turns: reward {:.3f}, correct {:.1f} %, unsupported {:.1f} %, {:.2f} x "
+      "naive ({:.0f} s)",
+      all.conversations, questions_.size(), first.reward, 100 * first.compiled, 100 * first.correct,
+      100 * first.unsupported, first.speedup, options_.turns, all.reward, 100 * all.correct, 100 * all.unsupported,
+      all.speedup, exam.seconds);
   KW_TRY_VOID(keep(exam, step));
   return score;
 }

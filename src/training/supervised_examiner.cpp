@@ -91,6 +91,7 @@ Result<Evaluation> SupervisedExaminer::examine(std::int64_t step) {
   const ExamScore writes = score_for(result, AgentRole::generator);
   add("compiled", writes.compiled, writes.answers, false);
   add("correct", writes.correct, writes.answers, true);
+  add("unsupported", writes.unsupported, writes.answers, false);
   const ExamScore improves = score_for(result, AgentRole::optimizer);
   add("faster", improves.faster, improves.to_improve, true);
   add("repaired", improves.repaired, improves.to_repair, true);
