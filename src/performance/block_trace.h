@@ -63,6 +63,7 @@ class BlockRecorder final : public AccessObserver {
 
  private:
   void record(std::uint32_t warp, std::uint32_t number, const ObservedAccess& access, float weight);
+  void compare(Warp& warp, const Instruction& instruction, LaneMask active);
   std::int32_t allocation_of(std::uint64_t address);
 
   const StaticCode* code_;

@@ -18,7 +18,7 @@ struct DramTraffic {
 // Different sectors that `extent` blocks touch together.
 double distinct(double own, const AllocationProfile& allocation, const std::array<double, 3>& extent) {
   double factor = 1;
-  for (std::size_t d = 0; d < 3; ++d) factor *= 1 + (extent[d] - 1) * (1 - allocation.shared_with_neighbour[d]);
+  for (std::size_t d = 0; d < 3; ++d) factor *= allocation.along(d, extent[d]);
   return std::min(own * factor, std::ceil(static_cast<double>(allocation.bytes) / sector_bytes));
 }
 
@@ -58,12 +58,10 @@ DramTraffic dram_traffic(const DeviceProfile& device, const KernelCounts& profil
   DramTraffic traffic;
   for (const auto& [index, allocation] : profile.allocations) {
     const double limit = std::ceil(static_cast<double>(allocation.bytes) / sector_bytes);
-    const auto& shared = allocation.shared_with_neighbour;
-    const double along_x = allocation.use.read * (1 + (grid[0] - 1) * (1 - shared[0]));
-    const double fetched = along_x * (1 + (grid[1] - 1) * (1 - shared[1])) * (1 + (grid[2] - 1) * (1 - shared[2]));
-    const double fetched_again = along_x * (1 + (grid[1] - 1) * (1 - shared[1] * kept_row)) *
-                                     (1 + (grid[2] - 1) * (1 - shared[2] * kept_plane)) -
-                                 fetched;
+    const double along_x = allocation.use.read * allocation.along(0, grid[0]);
+    const double fetched = along_x * allocation.along(1, grid[1]) * allocation.along(2, grid[2]);
+    const double fetched_again =
+        along_x * allocation.along(1, grid[1], kept_row) * allocation.along(2, grid[2], kept_plane) - fetched;
     const double once = std::min(fetched, limit);
     const double visits = fetched / std::max(once, 1.0);
     const double elsewhere = (fetched - once) * (1 - kept(all_bytes / visits, l2_bytes));
@@ -153,6 +151,15 @@ KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile,
   for (const TimeTerm& one : result.terms)
     if (largest > 0) sum += std::pow(one.us / largest, device.norm_exponent);
   result.us = largest > 0 ? largest * std::pow(sum, 1 / device.norm_exponent) : 0;
+  if (profile.longest_block != nullptr) {
+    ResidentData nothing(device.l2_mib * 1048576);
+    const KernelTime alone = kernel_time(device, *profile.longest_block, nothing);
+    if (alone.us > result.us) {
+      result.us = alone.us;
+      result.limiter = alone.limiter;
+      term("longest block", alone.us);
+    }
+  }
   return result;
 }
 

@@ -85,7 +85,7 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
   const PlanCounts& counted = profiled.counts;
   const std::vector<StepTime> times = step_times(profile, counted);
   std::map<std::string, double> limited_us;
-  double overhead_us = 0, dram_bytes = 0, doubt = 0;
+  double overhead_us = 0, dram_bytes = 0, doubt = 0, sample_doubt_us = 0;
   auto add_other = [&](const char* what, double us) {
     estimate.us += us;
     limited_us[what] += us;
@@ -119,7 +119,11 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
     for (HotLine& line : find_hot_lines(profile, counts, time, kernel.name, options.hot_lines))
       estimate.hot_lines.push_back(std::move(line));
     if (counts.extrapolated) doubt = std::max(doubt, profile.uncertainty_extrapolated);
-    doubt = std::max(doubt, counts.spread / 2);
+    doubt = std::max(doubt, counts.doubt);
+    // In proportion to what the kernel adds.
+    sample_doubt_us += counts.doubt * times[i].us;
+    if (counts.uneven)
+      estimate.notes.push_back(kernel.name + ": its blocks or iterations differ from those that were looked at first");
     if (counts.waited) {
       doubt = std::max(doubt, incomplete_uncertainty);
       estimate.notes.push_back(kernel.name + ": a loop that waits for other blocks was left early");
@@ -143,11 +147,13 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
         break;
       }
   finish(profile, result, limited_us, overhead_us, dram_bytes, doubt, options.hot_lines);
+  estimate.slow_us = std::min(estimate.us + sample_doubt_us, estimate.high_us);
   return result;
 }
 
 void scale(TimeEstimate& estimate, double factor) {
   estimate.us *= factor;
+  estimate.slow_us *= factor * (1 + scaled_uncertainty);
   estimate.low_us *= factor / (1 + scaled_uncertainty);
   estimate.high_us *= factor * (1 + scaled_uncertainty);
   for (TimeTerm& term : estimate.terms) term.us *= factor;

@@ -111,6 +111,7 @@ struct TimeEstimate {
   double us = 0;
   double low_us = 0;  // the stated uncertainty: the real time should be inside in 9 of 10 cases
   double high_us = 0;
+  double slow_us = 0;   // the slow end of what the sampled blocks leave open, which is what a speedup is paid for
   std::string limiter;  // in plain words: "dram bandwidth", "l2 bandwidth", "latency", "issue", "fp32 pipe", "int
                         // pipe", "tensor pipe", "special function pipe", "fp64 pipe", "shared memory", "l1 throughput",
                         // "atomics", "block launches", "launch overhead", "transfers", "allocations"
