@@ -95,6 +95,12 @@ void ResidentData::touch(std::int32_t allocation, double bytes) {
   last_touch_[allocation] = touched_bytes_;
 }
 
+double read_bytes(const KernelCounts& profile, const AllocationProfile& allocation) {
+  const Extent grid{static_cast<double>(profile.grid[0]), static_cast<double>(profile.grid[1]),
+                    static_cast<double>(profile.grid[2])};
+  return distinct(allocation.use.read, allocation, grid) * sector_bytes;
+}
+
 KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile, ResidentData& resident) {
   const double sms = device.multiprocessors;
   double per_sm = std::ceil(profile.blocks / sms);  // on the busiest

@@ -30,6 +30,9 @@ struct KernelTime {
   std::string limiter;
 };
 
+// Different bytes of an allocation that the grid reads.
+double read_bytes(const KernelCounts& profile, const AllocationProfile& allocation);
+
 KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile, ResidentData& resident);
 
 }  // namespace kw

@@ -78,6 +78,18 @@ KernelEstimate describe(const KernelProfile& profile, const KernelTime& time, co
   return kernel;
 }
 
+// A later kernel may read what an earlier one has read.
+double input_bytes(const DeviceMemory& memory, const PlanProfile& profiled) {
+  std::map<std::int32_t, double> most;
+  for (const KernelProfile& kernel : profiled.kernels)
+    for (const auto& [index, allocation] : kernel.allocations)
+      if (memory.allocations()[static_cast<std::size_t>(index)]->right == MemoryAccessRight::read_only)
+        most[index] = std::max(most[index], read_bytes(kernel, allocation));
+  double sum = 0;
+  for (const auto& [index, bytes] : most) sum += bytes;
+  return sum;
+}
+
 Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, const EstimateOptions& options) {
   PlanTime result;
   TimeEstimate& estimate = result.estimate;
@@ -139,6 +151,7 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
       estimate.notes.push_back(kernel.name + ": its blocks did not end within the budget; the time is too low");
     }
   }
+  estimate.input_bytes = input_bytes(*plan.memory, profiled);
   // Shares were of each kernel; make them shares of the plan.
   for (HotLine& line : estimate.hot_lines)
     for (const KernelEstimate& kernel : estimate.kernels)

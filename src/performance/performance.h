@@ -118,6 +118,7 @@ struct TimeEstimate {
   double dram_fraction = 0;  // achieved share of the device's achievable DRAM bandwidth
   double occupancy = 0;      // of the kernel that takes the most time; so are waves
   double waves = 0;
+  double input_bytes = 0;       // of read-only allocations, that are read: each sector once
   std::vector<TimeTerm> terms;  // summed over the steps, the largest first
   std::vector<HotLine> hot_lines;
   std::vector<KernelEstimate> kernels;  // in order of their first launch
