@@ -1,6 +1,7 @@
 #include "performance/loop_cutting.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/random.h"
 
@@ -14,7 +15,8 @@ constexpr std::int64_t cut_multiple = 8;            // iterations that share a s
 constexpr std::size_t places_looked_at = 3;         // the last one is the loop's last iteration
 constexpr std::size_t places_of_long_ones = 2;
 constexpr std::size_t places_integrated = 8;
-constexpr double cost_more = 1.1, cost_less = 0.7;  // than any iteration that was counted
+// Than the iterations that were counted. One of the places is the last iteration, which often does less.
+constexpr double cost_more = 1.15, cost_less = 0.65;
 
 std::int64_t lane_value(Warp& warp, Slot slot, bool wide, bool is_signed, int lane) {
   if (wide) return static_cast<std::int64_t>(warp.u64(slot, lane));
@@ -69,6 +71,7 @@ void LoopCutter::set_looking(WarpLoops& state, Activation& activation, bool look
 }
 
 void LoopCutter::leave(WarpLoops& state, Activation& activation) {
+  if (!budget_.integrate && differ(activation.counted, activation.seen)) uneven_ = true;
   set_looking(state, activation, false);
   if (activation.weighted) state.weight /= activation.factor;
   activation = {};
@@ -116,19 +119,22 @@ void LoopCutter::begin_cut(WarpLoops& state, Activation& activation, std::int64_
 }
 
 // At a branch: what the iteration before it has cost.
-void LoopCutter::compare_iteration(const WarpLoops& state, Activation& activation) {
+void LoopCutter::note_iteration(const WarpLoops& state, Activation& activation) {
   const double cost = (state.cost - activation.cost_before) / state.weight;
   activation.cost_before = state.cost;
-  if (activation.looking) {
-    // A last iteration that does less (the rest of a row, say) is usual.
-    const bool last = activation.place == activation.jumps.size();
-    if (cost > cost_more * activation.most_cost || (!last && cost < cost_less * activation.least_cost))
-      uneven_ = !budget_.integrate;
-    return;
-  }
-  if (!activation.weighted) return;
-  activation.least_cost = activation.least_cost == 0 ? cost : std::min(activation.least_cost, cost);
-  activation.most_cost = std::max(activation.most_cost, cost);
+  if (activation.looking)
+    activation.seen.add(cost);
+  else if (activation.weighted)
+    activation.counted.add(cost);
+}
+
+// Iterations may take turns, so what the counted ones differ by among themselves is allowed for.
+bool LoopCutter::differ(const Costs& counted, const Costs& seen) {
+  if (counted.number == 0 || seen.number == 0) return false;
+  const double mean = counted.sum / counted.number, there = seen.sum / seen.number;
+  const double variance = std::max(counted.squares / counted.number - mean * mean, 0.0);
+  const double noise = 2 * std::sqrt(variance / seen.number);
+  return there > cost_more * mean + noise || there < cost_less * mean - noise;
 }
 
 void LoopCutter::read_integers(Warp& warp, const Loop& loop, std::vector<std::uint64_t>& values) {
@@ -215,14 +221,14 @@ LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, Lane
   WarpLoops& state = warps_[warp.index];
   Activation& activation = state.loops[index];
   if (active == 0) {
-    if (activation.iterations > 0) compare_iteration(state, activation);
+    if (activation.iterations > 0) note_iteration(state, activation);
     leave(state, activation);
     for (std::uint32_t compare : loop.compares) state.compares[compare] = {};
     return active;
   }
   if (activation.iterations == 0) activation.executed_before = state.executed;
   ++activation.iterations;
-  compare_iteration(state, activation);
+  note_iteration(state, activation);
   const std::int64_t spent = state.executed - activation.executed_before;
   if (loop.condition) {
     const int lane = __builtin_ctz(active);

@@ -52,6 +52,14 @@ class LoopCutter {
   bool gave_up() const { return gave_up_; }  // some loop had no known end
 
  private:
+  struct Costs {
+    double number = 0, sum = 0, squares = 0;
+    void add(double cost) {
+      number += 1;
+      sum += cost;
+      squares += cost * cost;
+    }
+  };
   struct Activation {
     std::int64_t iterations = 0;  // times that the branch was taken
     std::int64_t executed_before = 0;
@@ -66,10 +74,10 @@ class LoopCutter {
     // Iterations that are looked at.
     std::vector<std::int64_t> jumps;  // iterations that are passed over before each of the places; empty: none
     std::vector<std::uint64_t> steps;
-    std::size_t place = 0;                 // the next one
-    bool looking = false;                  // at the place before
-    double cost_before = 0;                // of the warp, at the last branch
-    double least_cost = 0, most_cost = 0;  // of a counted iteration
+    std::size_t place = 0;   // the next one
+    bool looking = false;    // at the place before
+    double cost_before = 0;  // of the warp, at the last branch
+    Costs counted, seen;     // of the iterations that are counted with a weight, and of those at the places
   };
   struct Watched {
     std::int64_t seen = 0;
@@ -90,7 +98,8 @@ class LoopCutter {
   void leave(WarpLoops& state, Activation& activation);
   void begin_cut(WarpLoops& state, Activation& activation, std::int64_t cut_at, std::int64_t left);
   void choose_places(Activation& activation, std::int64_t cut_at, std::size_t loop) const;
-  void compare_iteration(const WarpLoops& state, Activation& activation);
+  static void note_iteration(const WarpLoops& state, Activation& activation);
+  static bool differ(const Costs& counted, const Costs& seen);
   void set_looking(WarpLoops& state, Activation& activation, bool looking) const;
   static void read_integers(Warp& warp, const Loop& loop, std::vector<std::uint64_t>& values);
   static void find_steps(Warp& warp, const Loop& loop, Activation& activation);

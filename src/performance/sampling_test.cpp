@@ -87,7 +87,8 @@ TEST(Sampling, AKnownHeavyBlockIsALowerBound) {
   known.plan.executed = {{{777, 8 * 16384 * 8, 1.0}}};
   const TimeEstimate fast = hidden.time(), slow = known.time();
   EXPECT_GT(slow.us, 100 * fast.us) << describe(fast) << describe(slow);
-  EXPECT_NEAR(slow.kernels.at(0).warp_instructions, 8.0 * 16384 * 8, 0.2 * 8 * 16384 * 8);
+  EXPECT_GT(slow.kernels.at(0).warp_instructions, 8.0 * 16384 * 8);
+  EXPECT_LT(slow.kernels.at(0).warp_instructions, 1.5 * 8 * 16384 * 8);
 }
 
 TEST(Sampling, ExtrapolationIsHeldAgainstTheTrueCount) {
