@@ -119,6 +119,7 @@ Result<SampledBlock> BlockSampler::sample(std::uint64_t number, bool whole) {
     allocation.bytes = memory_.allocations()[static_cast<std::size_t>(index)]->bytes;
     allocation.use = use;
   }
+  add_spills(counts);
   note_atomics(block);
   block.cut = recorder_.loops().cut_any();
   profile_.extrapolated |= block.cut;
@@ -184,6 +185,27 @@ void BlockSampler::count_access(const TraceAccess& access, SampledBlock& block) 
   counts.requests += weight;
   counts.sectors += weight * access.sectors;
   if (is_atomic(access)) counts.atomic_sectors += weight * access.sectors;
+}
+
+// Registers that ptxas had to put into local memory: PTX does not show them. Each such instruction is taken to be
+// executed as often as the average one, and finds its line in the L1.
+void BlockSampler::add_spills(BlockCounts& counts) const {
+  constexpr double word_bytes = 4;
+  constexpr double exposed = 0.25;  // of the latency: other instructions stand in between
+  const KernelResources& resources = launch_.resources;
+  const double stores = resources.spill_store_bytes / word_bytes, loads = resources.spill_load_bytes / word_bytes;
+  const auto code = static_cast<double>(profile_.code->instructions.size());
+  if (!resources.known || stores + loads <= 0 || code == 0) return;
+  const double executions = counts.warp_instructions / code;  // of one instruction
+  counts.issue_slots += (stores + loads) * executions;
+  counts.pipe_lanes[static_cast<std::size_t>(Pipe::memory)] += (stores + loads) * executions * warp_lanes;
+  constexpr std::uint16_t sectors = line_bytes / sector_bytes;
+  counts.accesses[{true, sectors, 1, 1}] += stores * executions;
+  counts.accesses[{false, sectors, 1, 1}] += loads * executions;
+  counts.l2_store_sectors += stores * executions * sectors;  // stores write through
+  const double waiting = loads * executions / profile_.warps * device_.l1_latency_cycles * exposed;
+  counts.chain_l2.cycles += waiting;
+  counts.chain_dram.cycles += waiting;
 }
 
 void BlockSampler::note_atomics(SampledBlock& block) const {

@@ -48,6 +48,7 @@ class BlockSampler {
   void count_entries(SampledBlock& block);
   void count_access(const TraceAccess& access, SampledBlock& block) const;
   void note_atomics(SampledBlock& block) const;
+  void add_spills(BlockCounts& counts) const;
 
   const DeviceProfile& device_;
   DeviceMemory& memory_;

@@ -49,6 +49,7 @@ void BlockRecorder::record(std::uint32_t warp, std::uint32_t number, const Obser
   out.kind = access.kind;
   out.space = access.space;
   out.weight = weight;
+  out.past_l1 = code_->instructions[number].past_l1;
   out.lanes = static_cast<std::uint8_t>(__builtin_popcount(access.active));
   const bool atomic = access.kind == ObservedAccess::Kind::atomic || access.kind == ObservedAccess::Kind::reduction;
   if (atomic) out.same_address = narrow<std::uint16_t>(same_address_lanes(access));

@@ -86,13 +86,14 @@ DramTraffic dram_traffic(const DeviceProfile& device, const KernelCounts& profil
 double ResidentData::fraction(std::int32_t allocation, double bytes) const {
   const auto last = last_touch_.find(allocation);
   if (last == last_touch_.end()) return 0;
-  const double passed = touched_bytes_ - last->second + bytes;
-  return passed <= l2_bytes_ ? 1 : l2_bytes_ / passed / 2;
+  const double touched = bytes > 0 ? std::min(1.0, last->second.bytes / bytes) : 1;
+  const double passed = touched_bytes_ - last->second.moment + bytes;
+  return passed <= l2_bytes_ ? touched : touched * l2_bytes_ / passed / 2;
 }
 
 void ResidentData::touch(std::int32_t allocation, double bytes) {
   touched_bytes_ += bytes;
-  last_touch_[allocation] = touched_bytes_;
+  last_touch_[allocation] = {touched_bytes_, bytes};
 }
 
 double read_bytes(const KernelCounts& profile, const AllocationProfile& allocation) {
