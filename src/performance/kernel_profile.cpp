@@ -80,15 +80,20 @@ class KernelSample {
   }
 
  private:
-  // One from each part of the grid, in an order that looks at far parts first; then from anywhere.
+  // One from each part of the grid, in an order that looks at far parts first. Every dimension is cut into parts of its
+  // own, in another order: work often depends on one of them (the rows of a triangle, for many heads).
   std::uint64_t choose(std::size_t i) {
-    const auto blocks = static_cast<std::uint64_t>(profile_.blocks);
-    const std::uint64_t part = (i * 5 + 3) % parts_of_grid;
-    const bool anywhere = i >= parts_of_grid;
-    const std::uint64_t low = anywhere ? 0 : blocks * part / parts_of_grid;
-    const std::uint64_t high = anywhere ? blocks : std::max(low + 1, blocks * (part + 1) / parts_of_grid);
-    last_chosen_ = std::min(blocks - 1, static_cast<std::uint64_t>(random_.integer(
-                                            static_cast<std::int64_t>(low), static_cast<std::int64_t>(high) - 1)));
+    if (i % parts_of_grid == 0)
+      for (std::uint64_t& shift : shifts_) shift = random_.next() % parts_of_grid;
+    constexpr std::array<std::uint64_t, 3> strides{5, 1, 1};
+    std::array<std::uint64_t, 3> at{};
+    for (std::size_t d = 0; d < 3; ++d) {
+      const std::uint64_t size = profile_.grid[d];
+      const std::uint64_t part = (i * strides[d] + shifts_[d]) % parts_of_grid;
+      const std::uint64_t low = size * part / parts_of_grid, high = size * (part + 1) / parts_of_grid;
+      at[d] = std::min(size - 1, low + random_.next() % std::max<std::uint64_t>(1, high - low));
+    }
+    last_chosen_ = (at[2] * profile_.grid[1] + at[1]) * profile_.grid[0] + at[0];
     return last_chosen_;
   }
 
@@ -254,6 +259,7 @@ class KernelSample {
   BlockSharing sharing_;
   Random random_;
   std::set<std::uint64_t> done_;
+  std::array<std::uint64_t, 3> shifts_{};
   std::uint64_t last_chosen_ = 0;
   std::vector<SampledBlock> random_blocks_, known_blocks_;
   std::vector<double> cut_errors_;  // of known blocks: true / extrapolated instructions
