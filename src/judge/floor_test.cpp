@@ -8,11 +8,20 @@
 namespace kw {
 namespace {
 
+// Square: every size has the same value.
+std::string sizes_text(const std::string& names, int value) {
+  std::string text;
+  for (const char name : names)
+    text += (text.empty() ? "" : ", ") + std::string(1, name) + ": " + std::to_string(value);
+  return "[{" + text + "}]";
+}
+
 Task task_of(const std::string& pytorch, const std::string& inputs, const std::string& outputs,
-             const std::string& sizes) {
-  const std::string text = "name: probe\ntier: 1\nfamily: matmul\nsplit: train\nsummary: probe\npytorch: |\n  def " +
-                           pytorch + "\ninputs:\n" + inputs + "outputs:\n" + outputs + "sizes:\n  small: [" + sizes +
-                           "]\n  train: [" + sizes + "]\n  holdout: [" + sizes + "]\n";
+             const std::string& size_names) {
+  const std::string text =
+      "name: probe\ntier: 1\nfamily: matmul\nsplit: train\nsummary: probe\npytorch: |\n  def " + pytorch +
+      "\ninputs:\n" + inputs + "outputs:\n" + outputs + "sizes:\n  small: " + sizes_text(size_names, 3) +
+      "\n  train: " + sizes_text(size_names, 1024) + "\n  holdout: " + sizes_text(size_names, 5) + "\n";
   auto task = parse_task(text, "probe.yaml");
   if (!task.ok()) ADD_FAILURE() << to_string(task.error());
   return std::move(task).value();
@@ -22,7 +31,7 @@ const std::string two_matrices =
     "  a: {dtype: float16, shape: [m, k], values: normal}\n  b: {dtype: float16, shape: [k, n], values: normal}\n";
 const std::string product = "  c: {dtype: float16, shape: [m, n]}\n";
 const Sizes cube{{"m", 1024}, {"k", 1024}, {"n", 1024}};
-const std::string cube_text = "{m: 1024, k: 1024, n: 1024}";
+const std::string cube_text = "mkn";
 constexpr double half_cube = 0.5 * 1024 * 1024 * 1024;
 
 TEST(NeededProducts, ProductsOfInputsAreFound) {
@@ -51,7 +60,7 @@ TEST(NeededProducts, ANameThatIsGivenAnotherValueIsNoInput) {
 
 TEST(Floor, BytesOverBandwidth) {
   const Task task = task_of("reference(x):\n      return x * 2", "  x: {dtype: float32, shape: [n], values: normal}\n",
-                            "  y: {dtype: float32, shape: [n]}\n", "{n: 1048576}");
+                            "  y: {dtype: float32, shape: [n]}\n", "n");
   const DeviceCeiling ceiling{1000, 0, 0};
   const double bytes = 4.0 * 1048576;
   EXPECT_NEAR(floor_of(task, {{"n", 1048576}}, ceiling, 1).us, 2 * bytes / 1e6, 1e-9);
@@ -64,8 +73,7 @@ TEST(Floor, BytesOverBandwidth) {
 }
 
 TEST(Floor, ProductsOverTensorCores) {
-  const Task task =
-      task_of("reference(a, b):\n      return torch.matmul(a, b)", two_matrices, product, cube_text);
+  const Task task = task_of("reference(a, b):\n      return torch.matmul(a, b)", two_matrices, product, cube_text);
   const Floor floor = floor_of(task, cube, {1e9, 0, 1000}, 1);
   EXPECT_NEAR(floor.us, half_cube / 1000 * 1e-3, 1e-6);
   EXPECT_NE(floor.what.find("float16"), std::string::npos);
