@@ -10,6 +10,11 @@
 
 namespace kw {
 
+struct AddressRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
 class AccessObserver {
  public:
   virtual ~AccessObserver() = default;

@@ -9,7 +9,6 @@
 
 #include "emulate/access_observer.h"
 #include "emulate/device_memory.h"
-#include "emulate/path_coverage.h"
 
 namespace kw {
 

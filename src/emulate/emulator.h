@@ -53,6 +53,8 @@ struct RunOptions {
   // To count, not to judge: nothing is found (wrong accesses are left out, undefined values are values), races are not
   // looked for, and matrix products are not computed.
   bool profiling = false;
+  bool compute_products = false;  // while profiling: they are computed all the same
+  bool skips_products() const { return profiling && !compute_products; }
 };
 
 enum class RunStatus : std::uint8_t {

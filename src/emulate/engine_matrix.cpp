@@ -187,7 +187,7 @@ void order_and_check(Warp& warp, const Instruction& in, LaneMask active) {
 
 void run_mma(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
-  if (warp.worker->launch->options.profiling) return;
+  if (warp.worker->launch->options.skips_products()) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   static thread_local Matrix a, b, c;
   auto place = [&](Part part) { return [&matrix, part](int lane, int e) { return mma_place(matrix, part, lane, e); }; };
@@ -200,7 +200,7 @@ void run_mma(Warp& warp, const Instruction& in, LaneMask active) {
 
 void run_wmma(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
-  if (warp.worker->launch->options.profiling) return;
+  if (warp.worker->launch->options.skips_products()) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   static thread_local Matrix a, b, c;
   auto place = [](const std::vector<Slot>& registers, PtxType type, int rows, int columns) {
@@ -253,7 +253,7 @@ void for_fragment(Warp& warp, const Instruction& in, LaneMask active, Visit visi
 
 void run_wmma_load(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
-  if (warp.worker->launch->options.profiling) return;
+  if (warp.worker->launch->options.skips_products()) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   // The results may lie where the address did.
   std::vector<std::uint64_t> values(static_cast<std::size_t>(warp_lanes) * 64);
@@ -279,7 +279,7 @@ void run_wmma_load(Warp& warp, const Instruction& in, LaneMask active) {
 
 void run_wmma_store(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
-  if (warp.worker->launch->options.profiling) return;
+  if (warp.worker->launch->options.skips_products()) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   for_fragment(warp, in, active, [&](int lane, int e, std::uint64_t address, std::uint32_t bytes) {
     std::uint64_t value = get_element(warp, matrix.registers_d, matrix.d, lane, e);
@@ -292,7 +292,7 @@ void run_wmma_store(Warp& warp, const Instruction& in, LaneMask active) {
 // of row l / 4.
 void run_ldmatrix(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
-  if (warp.worker->launch->options.profiling) return;
+  if (warp.worker->launch->options.skips_products()) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   std::uint64_t addresses[warp_lanes];
   addresses_of(warp, in, matrix.memory, addresses);
@@ -321,7 +321,7 @@ void run_ldmatrix(Warp& warp, const Instruction& in, LaneMask active) {
 
 void run_stmatrix(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
-  if (warp.worker->launch->options.profiling) return;
+  if (warp.worker->launch->options.skips_products()) return;
   const MatrixOperation& matrix = matrix_of(warp, in);
   std::uint64_t addresses[warp_lanes];
   addresses_of(warp, in, matrix.memory, addresses);

@@ -122,7 +122,9 @@ void run_blocks(Worker& worker, BlockQueue& queue, std::uint64_t at_once = 1) {
                        : launch.program->spins          ? spinning_slice
                        : launch.program->global_atomics ? atomic_slice
                                                         : unlimited_slice;
-  const bool overlap = launch.options.overlap && launch.program->global_atomics;
+  // Blocks that wait for each other must all be under way.
+  const bool overlap = launch.options.overlap && launch.program->global_atomics && !launch.program->spins &&
+                       !launch.arguments.cooperative;
   if (queue.size() == 1 && !overlap) slice = unlimited_slice;
   Random random(launch.options.block_order_seed, launch.options.warp_order_seed);
   const std::uint64_t resident = std::min<std::uint64_t>(

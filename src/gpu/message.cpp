@@ -99,7 +99,8 @@ std::string encode(const GpuFacts& facts) {
   Writer writer;
   writer.text(facts.name);
   writer.text(facts.uuid);
-  for (const int value : {facts.capability, facts.multiprocessors, facts.driver_version})
+  for (const int value : {facts.capability, facts.multiprocessors, facts.driver_version, facts.clock_khz,
+                          facts.memory_clock_khz, facts.memory_bus_bits})
     writer.number(static_cast<std::uint64_t>(value));
   writer.number(facts.memory_bytes);
   writer.number(facts.l2_bytes);
@@ -114,7 +115,8 @@ Result<GpuFacts> decode_facts(std::string_view bytes) {
   GpuFacts facts;
   facts.name = reader.text();
   facts.uuid = reader.text();
-  for (int* value : {&facts.capability, &facts.multiprocessors, &facts.driver_version})
+  for (int* value : {&facts.capability, &facts.multiprocessors, &facts.driver_version, &facts.clock_khz,
+                     &facts.memory_clock_khz, &facts.memory_bus_bits})
     *value = static_cast<int>(reader.number());
   facts.memory_bytes = reader.number();
   facts.l2_bytes = reader.number();

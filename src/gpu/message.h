@@ -45,7 +45,10 @@ struct GpuFacts {
   std::string uuid;    // hexadecimal
   int capability = 0;  // 90 is 9.0
   int multiprocessors = 0;
-  int driver_version = 0;  // 13000 is 13.0
+  int driver_version = 0;    // 13000 is 13.0
+  int clock_khz = 0;         // the highest; 0: not known, likewise the next two
+  int memory_clock_khz = 0;  // two transfers a cycle
+  int memory_bus_bits = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t l2_bytes = 0;
   bool reads_host_memory = false;  // kernels can reach any memory of their process

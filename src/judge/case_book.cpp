@@ -8,7 +8,6 @@
 namespace kw {
 namespace {
 
-constexpr std::int64_t kept_elements = 2'500'000;  // larger cases are made anew each time
 // Of all small sizes of a task together: they are emulated, with every check on.
 constexpr std::int64_t most_small_elements = 20'000'000;
 
@@ -81,26 +80,6 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::make_questions(int in
     questions.push_back(std::move(one));
   }
   return std::make_shared<const std::vector<Case>>(std::move(questions));
-}
-
-Result<std::shared_ptr<const Case>> CaseBook::large_case(const Sizes& sizes) {
-  const std::string name = to_string(sizes);
-  std::lock_guard lock(reference_mutex_);
-  if (const auto known = large_.find(name); known != large_.end()) return known->second;
-  if (reference_ == nullptr) {
-    KW_TRY(reference_, make_reference(task_));
-  }
-  Case one;
-  one.sizes = sizes;
-  one.hidden = true;
-  one.seed = seed_of("large " + name, 0, 0);
-  KW_TRY(one.inputs, make_inputs(task_, sizes, one.seed));
-  one.scalars = scalar_values(one.inputs);
-  reference_->start_work();
-  KW_TRY([[maybe_unused]] const bool usable, answer_case(task_, *reference_, one));
-  auto made = std::make_shared<const Case>(std::move(one));
-  if (elements_of(task_, sizes) <= kept_elements) large_[name] = made;
-  return made;
 }
 
 Result<std::shared_ptr<const CaseSet>> CaseBook::make_set(const std::vector<Case>& questions) {

@@ -53,8 +53,6 @@ class CaseBook {
   // a few of them may have none, when the reference does not accept them.
   Result<std::shared_ptr<const std::vector<Case>>> questions(int index);
   Result<std::shared_ptr<const CaseSet>> set(int index);
-  // A further case, for a kernel that does something at large sizes that it does nowhere else.
-  Result<std::shared_ptr<const Case>> large_case(const Sizes& sizes);
   const Task& task() const { return task_; }
 
  private:
@@ -72,7 +70,6 @@ class CaseBook {
   std::array<Place, sets> places_;
   std::mutex reference_mutex_;
   std::unique_ptr<Reference> reference_;
-  std::map<std::string, std::shared_ptr<const Case>> large_;
 };
 
 }  // namespace kw

@@ -8,25 +8,12 @@
 namespace kw {
 namespace {
 
-struct WatchedRanges {
-  std::vector<AddressRange> inputs, outputs;
-};
-
-WatchedRanges ranges_of(const LaunchPlan& plan, const EmulatedDevice& device) {
-  WatchedRanges ranges;
-  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-    const Buffer& buffer = plan.buffers[i];
-    if (buffer.kind == Buffer::Kind::scratch) continue;
-    const std::uint64_t begin = device.address_of(i);
-    (buffer.kind == Buffer::Kind::input ? ranges.inputs : ranges.outputs).push_back({begin, begin + buffer.bytes});
-  }
+std::vector<AddressRange> inputs_of(const LaunchPlan& plan, const EmulatedDevice& device) {
+  std::vector<AddressRange> ranges;
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i)
+    if (plan.buffers[i].kind == Buffer::Kind::input)
+      ranges.push_back({device.address_of(i), device.address_of(i) + plan.buffers[i].bytes});
   return ranges;
-}
-
-double bytes_in(const std::vector<AddressRange>& ranges) {
-  double bytes = 0;
-  for (const AddressRange& range : ranges) bytes += static_cast<double>(range.end - range.begin);
-  return bytes;
 }
 
 // What the launcher copies is read, too.
@@ -46,18 +33,13 @@ Result<Trial> try_case(const Task& task, const Case& one, const LaunchPlan& plan
                        const RunLimits& limits, const RunOptions& options, WorkBudget* budget) {
   KW_TRY_VOID(device.place_buffers(plan, one.inputs));
   Trial trial;
-  WatchedRanges ranges = ranges_of(plan, device);
-  trial.input_bytes = bytes_in(ranges.inputs);
-  trial.output_bytes = bytes_in(ranges.outputs);
   RunOptions watched = options;
-  watched.observer = &trial.seen;
   std::optional<ReadMarks> marks;
   if (one.kind == InputKind::ordinary && !one.hidden) {
-    marks.emplace(trial.seen, ranges.inputs);
+    marks.emplace(inputs_of(plan, device));
     mark_copies(plan, device, *marks);
     watched.observer = &*marks;
   }
-  trial.seen.watch(std::move(ranges.inputs), std::move(ranges.outputs));
   KW_TRY(trial.run, device.run(plan, one.inputs, limits, watched));
   if (marks) trial.read_share = marks->share();
   if (trial.run.status != RunStatus::ok) return trial;

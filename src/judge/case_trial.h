@@ -1,7 +1,6 @@
 #pragma once
 // A case, run once in one order: what came out, how far it is from the truth, and what the kernel did on the way.
 
-#include "emulate/path_coverage.h"
 #include "judge/case_book.h"
 #include "judge/emulated_device.h"
 #include "judge/output_check.h"
@@ -10,8 +9,6 @@ namespace kw {
 
 struct Trial {
   PlanRun run;
-  PathCoverage seen;
-  double input_bytes = 0, output_bytes = 0;  // of all inputs and outputs
   double read_share = 0;                     // of the inputs' bytes; see Examination
   bool defined = false;                      // the run ended, and every byte of the outputs was written
   WorstOutput worst;                         // then

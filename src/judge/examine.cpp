@@ -45,17 +45,6 @@ class Examiner {
     return std::move(result_);
   }
 
-  bool run_one(const Case& one, const LaunchPlan& plan, std::int64_t warp_instructions, Examination& result) {
-    given_plan_ = &plan;
-    result_ = std::move(result);
-    limits_.warp_instructions = warp_instructions;
-    may_give_up_ = true;
-    const bool ran = take_new_device(one) && run_case(one, false);
-    if (ran) right_when_called_again(one);
-    result = std::move(result_);
-    return ran;
-  }
-
  private:
   AllowedWork allowed(const Case& one) const {
     std::optional<std::uint64_t> naive;
@@ -64,7 +53,7 @@ class Examiner {
   }
 
   const LaunchPlan& plan_of(const Case& one) const {
-    return given_plan_ != nullptr ? *given_plan_ : build_.plans.at(one.question).plan;
+    return build_.plans.at(one.question).plan;
   }
 
   bool is_left_out(const Case& one) const { return allowed(one).left_out || (one.optional && required_only_); }
@@ -152,7 +141,7 @@ class Examiner {
     add_notes(run, order);
     if (!check_defined(one, run, state)) return false;
     if (!check_values(one, *trial)) return true;
-    note_work(one, *trial);
+    result_.read_share = std::max(result_.read_share, trial->read_share);
     if (&one == compared_) compared_outputs_ = std::move(trial->run.outputs);
     return true;
   }
@@ -197,26 +186,6 @@ class Examiner {
     result_.status = VerdictStatus::race;
     result_.summary = finding.message;
     result_.findings.push_back(std::move(finding));
-  }
-
-  void note_work(const Case& one, const Trial& trial) {
-    const PathCoverage& seen = trial.seen;
-    CheckedWork& work = result_.work;
-    work.coverage.merge(seen);
-    // A kernel may do less where its inputs are zero or all the same: ordinary ones say how much there is to do, and
-    // those of large sizes, which are never so (case_plan.h) and show best how it goes on.
-    if (one.kind != InputKind::ordinary && !(one.optional && one.kind != InputKind::repeated)) return;
-    result_.read_share = std::max(result_.read_share, trial.read_share);
-    if (trial.input_bytes > 0)
-      work.loaded_ratio = std::min(work.loaded_ratio, static_cast<double>(seen.loaded_bytes()) / trial.input_bytes);
-    work.stored_ratio = std::min(work.stored_ratio, static_cast<double>(seen.stored_bytes()) / trial.output_bytes);
-    const KernelLaunch& last = *plan_of(one).launches().back();
-    const double blocks = static_cast<double>(last.grid.x) * last.grid.y * last.grid.z;
-    work.storing_share = std::min(work.storing_share, static_cast<double>(seen.storing_blocks()) / blocks);
-    std::vector<std::uint64_t> starts;
-    for (const auto& [block, address] : seen.first_stores()) starts.push_back(address);
-    std::sort(starts.begin(), starts.end());
-    work.blocks_apart = work.blocks_apart && std::adjacent_find(starts.begin(), starts.end()) == starts.end();
   }
 
   void fail(const Case& one, const PlanRun& run, bool state) {
@@ -368,7 +337,6 @@ class Examiner {
   bool waits_ = false;
   bool may_give_up_ = false;                // that the case that is running takes too long says nothing
   bool beyond_us_ = false;                  // it says nothing, and nothing else can be said
-  const LaunchPlan* given_plan_ = nullptr;  // of a case that is not among the questions
   RunLimits limits_;
   RunOptions options_;
   std::unique_ptr<EmulatedDevice> device_;    // of the cases of one size
@@ -380,14 +348,6 @@ class Examiner {
 };
 
 }  // namespace
-
-bool examine_case(const Task& task, const KernelBuild& build, const LoadedModule& module, const Case& one,
-                  const LaunchPlan& plan, std::int64_t warp_instructions, WorkBudget* budget, Examination& result) {
-  const CaseSet none;
-  ExamineOptions options;
-  options.budget = budget;
-  return Examiner(task, build, module, none, options).run_one(one, plan, warp_instructions, result);
-}
 
 Examination examine(const Task& task, const KernelBuild& build, const LoadedModule& module, const CaseSet& cases,
                     const ExamineOptions& options) {

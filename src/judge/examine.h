@@ -6,7 +6,6 @@
 
 #include "emulate/emulator.h"
 #include "judge/case_book.h"
-#include "judge/full_size_check.h"
 #include "judge/kernel_build.h"
 #include "judge/verdict.h"
 
@@ -28,7 +27,6 @@ struct Examination {
   std::vector<VerdictFinding> findings;
   std::vector<std::string> flags;
   std::uint64_t thread_instructions = 0;
-  CheckedWork work;  // what the runs that were right did
   // Of the distinct bytes of all inputs, those that were read in a run that was right: the largest over the cases with
   // ordinary inputs at a declared size. What a kernel must read at full size, too.
   double read_share = 0;
@@ -37,9 +35,5 @@ struct Examination {
 // build.plans[case.question] must be the plan of each case.
 Examination examine(const Task& task, const KernelBuild& build, const LoadedModule& module, const CaseSet& cases,
                     const ExamineOptions& options);
-
-// One more case, with its own plan, for a kernel that was right so far. False when it was too long to be run.
-bool examine_case(const Task& task, const KernelBuild& build, const LoadedModule& module, const Case& one,
-                  const LaunchPlan& plan, std::int64_t warp_instructions, WorkBudget* budget, Examination& result);
 
 }  // namespace kw

@@ -5,14 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "judge/emulator_finding.h"
+#include "judge/emulator_verdict.h"
 #include "judge/wrong_answer.h"
 
 namespace kw {
 namespace {
 
 // Warp instructions; ten million take about a second of one core.
-constexpr double most_instructions = 60e6;   // of one check
+constexpr double most_instructions = 150e6;   // of one check
 constexpr double cheap_whole = 250e3;        // a plan that takes no more is executed as a whole
 constexpr double sample_instructions = 500e3;  // after that, no further elements are looked at
 constexpr double skim_all_instructions = 6e6;

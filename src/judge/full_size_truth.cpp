@@ -11,6 +11,7 @@
 #include "judge/gpu_task.h"
 #include "judge/large_inputs.h"
 #include "judge/task_entry.h"
+#include "task/input_values.h"
 
 namespace kw {
 namespace {
@@ -91,38 +92,97 @@ bool from_stored(std::string_view stored, FullSizeTruth& one) {
   return true;
 }
 
-Result<void> answer(const Task& task, const std::vector<InputTensor>& inputs, bool jumps, std::uint64_t seed,
-                    FullSizeTruth& one) {
-  KW_TRY(const auto reference, make_reference(task));
-  const auto answers = [&](const std::vector<InputTensor>& from,
-                           std::initializer_list<Precision> precisions) -> Result<std::vector<std::vector<OutputTensor>>> {
-    KW_TRY(const auto prepared, reference->prepare(from, Device::cpu));
-    std::vector<std::vector<OutputTensor>> all;
-    for (const Precision precision : precisions) {
-      reference->start_work();
-      KW_TRY(auto sampled, reference->run_at(*prepared, one.sizes, precision, one.places));
-      auto& picked = all.emplace_back();
-      for (SampledOutput& output : sampled) picked.push_back(std::move(output.elements));
-    }
-    return all;
-  };
-  KW_TRY(auto plain, answers(inputs, {Precision::truth, Precision::task_dtype}));
-  one.truth = std::move(plain[0]);
-  std::vector<std::vector<OutputTensor>> coarse;
-  if (!task.tolerance) {
-    KW_TRY(coarse, answers(coarse_inputs(inputs), {Precision::truth}));
+bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
+
+// What PyTorch would answer, as far as that can be told without running it: in 16-bit types on a CPU that takes minutes.
+OutputTensor rounded(const OutputTensor& truth, Dtype dtype) {
+  OutputTensor made{truth.name, dtype, truth.shape, {}};
+  const auto count = static_cast<std::int64_t>(truth.bytes.size() / bytes_of(truth.dtype));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<float>(element_at(truth.dtype, truth.bytes, i));
+    const std::uint16_t bits = dtype == Dtype::float16 ? float16_bits(value) : bfloat16_bits(value);
+    made.bytes.append(reinterpret_cast<const char*>(&bits), sizeof bits);
   }
-  for (std::size_t i = 0; i < one.truth.size(); ++i)
-    one.bounds.push_back(task.tolerance ? ErrorBound{task.tolerance->relative, task.tolerance->absolute}
-                                        : derive_bound({{one.truth[i], std::move(plain[1][i]), std::move(coarse[0][i])}},
-                                                       terms_of(task, one.sizes)));
-  if (!jumps) return {};
-  for (const double sign : {1.0, -1.0}) {
-    KW_TRY(const auto nudged, answers(nudged_inputs(inputs, {seed, sign, std::nullopt}), {Precision::truth}));
-    for (std::size_t i = 0; i < one.truth.size(); ++i) add_unstable(one.truth[i], nudged[0][i], one.bounds[i]);
-  }
-  return {};
+  return made;
 }
+
+OutputTensor in_double(const OutputTensor& tensor) {
+  if (!is_floating_point(tensor.dtype)) return tensor;
+  OutputTensor made{tensor.name, Dtype::float64, tensor.shape, {}};
+  const auto count = static_cast<std::int64_t>(tensor.bytes.size() / bytes_of(tensor.dtype));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = element_at(tensor.dtype, tensor.bytes, i);
+    made.bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return made;
+}
+
+class Answering {
+ public:
+  Answering(const Task& task, const std::vector<InputTensor>& inputs, const std::vector<double>& relative,
+            FullSizeTruth& one)
+      : task_(task), inputs_(inputs), relative_(relative), one_(one) {}
+
+  Result<void> run(bool jumps, std::uint64_t seed) {
+    KW_TRY(reference_, make_reference(task_));
+    KW_TRY_VOID(answer());
+    if (!jumps) return {};
+    for (const double sign : {1.0, -1.0}) {
+      const auto nudged_tensors = nudged_inputs(inputs_, {seed, sign, std::nullopt});
+      KW_TRY(const auto prepared, reference_->prepare(nudged_tensors, Device::cpu));
+      KW_TRY(const auto nudged, at_places(*prepared, Precision::truth));
+      for (std::size_t i = 0; i < one_.truth.size(); ++i) add_unstable(one_.truth[i], nudged[i], one_.bounds[i]);
+    }
+    return {};
+  }
+
+ private:
+  Result<std::vector<OutputTensor>> at_places(const PreparedInputs& prepared, Precision precision) {
+    reference_->start_work();
+    KW_TRY(auto sampled, reference_->run_at(prepared, one_.sizes, precision, one_.places));
+    std::vector<OutputTensor> picked;
+    for (SampledOutput& output : sampled) picked.push_back(std::move(output.elements));
+    return picked;
+  }
+
+  Result<void> answer() {
+    KW_TRY(const auto prepared, reference_->prepare(inputs_, Device::cpu));
+    auto truth = at_places(*prepared, Precision::truth);
+    const bool exact = truth.ok();  // there may be no memory for so many doubles
+    const bool half = std::any_of(task_.inputs.begin(), task_.inputs.end(),
+                                  [](const TensorSpec& input) { return is_half(input.dtype); });
+    if (half && !exact) return truth.error();
+    std::vector<OutputTensor> own;
+    if (!half) {
+      KW_TRY(own, at_places(*prepared, Precision::task_dtype));
+    }
+    for (std::size_t i = 0; i < task_.outputs.size(); ++i) {
+      const Dtype dtype = task_.outputs[i].dtype;
+      const OutputTensor right = exact ? std::move((*truth)[i]) : in_double(own[i]);
+      const OutputTensor usual = !half ? own[i] : is_half(dtype) ? rounded(right, dtype) : right;
+      one_.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
+                                            : bound_of(i, {right, usual, right}, exact));
+      one_.truth.push_back(right);
+    }
+    return {};
+  }
+
+  ErrorBound bound_of(std::size_t output, BoundDraw draw, bool exact) const {
+    if (draw.own.dtype != task_.outputs[output].dtype) draw.own.dtype = task_.outputs[output].dtype;
+    ErrorBound bound = derive_bound({std::move(draw)}, terms_of(task_, one_.sizes));
+    if (bound.relative == 0) return bound;
+    // What coarser inputs would do was asked at small sizes.
+    const double wanted = std::max(bound.relative, output < relative_.size() ? relative_[output] : 0);
+    const double factor = wanted / bound.relative * (exact ? 1 : 2);
+    return {bound.relative * factor, bound.absolute * factor};
+  }
+
+  const Task& task_;
+  const std::vector<InputTensor>& inputs_;
+  const std::vector<double>& relative_;
+  FullSizeTruth& one_;
+  std::unique_ptr<Reference> reference_;
+};
 
 }  // namespace
 
@@ -130,13 +190,15 @@ FullSizeTruths::~FullSizeTruths() {
   if (working_.valid()) working_.wait();
 }
 
-void FullSizeTruths::prepare(bool jumps) {
+void FullSizeTruths::prepare(bool jumps, std::vector<double> relative) {
   std::lock_guard lock(mutex_);
   if (!answers_.empty()) return;
+  jumps_ = jumps;
+  relative_ = std::move(relative);
   std::vector<std::promise<Answer>> promises(task_.sizes_train.size());
   for (auto& promise : promises) answers_.push_back(promise.get_future().share());
-  working_ = std::async(std::launch::async, [this, jumps, promises = std::move(promises)]() mutable {
-    for (std::size_t i = 0; i < promises.size(); ++i) promises[i].set_value(make(task_.sizes_train[i], jumps));
+  working_ = std::async(std::launch::async, [this, promises = std::move(promises)]() mutable {
+    for (std::size_t i = 0; i < promises.size(); ++i) promises[i].set_value(make(task_.sizes_train[i]));
   });
 }
 
@@ -149,7 +211,7 @@ FullSizeTruths::Answer FullSizeTruths::at(std::size_t train_size) {
   return answer.get();
 }
 
-FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, bool jumps) {
+FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes) {
   auto one = std::make_shared<FullSizeTruth>();
   one->sizes = sizes;
   std::int64_t bytes = 0;
@@ -164,7 +226,7 @@ FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, bool jumps) {
                  "Judge it on a GPU, or declare smaller train sizes.",
                  {}};
   const std::string key =
-      Sha256().add(stored_version).add(secret_).add(identity_).add(to_string(sizes)).add(jumps ? "jumps" : "").hex();
+      Sha256().add(stored_version).add(secret_).add(identity_).add(to_string(sizes)).add(jumps_ ? "jumps" : "").hex();
   const std::uint64_t seed = std::stoull(key.substr(0, 12), nullptr, 16);
   KW_TRY(auto large, make_large_inputs(task_, sizes, seed, full_size_seed));
   for (const TensorSpec& output : task_.outputs) {
@@ -178,11 +240,9 @@ FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, bool jumps) {
     one->truth.clear();
     one->bounds.clear();
     std::vector<InputTensor> inputs;
-    for (LargeInput& input : large) {
-      inputs.push_back(input.recipe ? std::move(input.tensor) : input.tensor);
-      // The pages are drawn again from the recipe; the tensor itself is the reference's.
-    }
-    KW_TRY_VOID(answer(task_, inputs, jumps, seed, *one));
+    // Pages are drawn from the recipe; the tensor itself is for the reference.
+    for (LargeInput& input : large) inputs.push_back(input.recipe ? std::move(input.tensor) : input.tensor);
+    KW_TRY_VOID(Answering(task_, inputs, relative_, *one).run(jumps_, seed));
     if (cache_ != nullptr)
       if (const auto put = cache_->put(key, to_stored(*one)); !put.ok())
         log_event(spdlog::level::debug, "full_size_not_stored", {{"reason", put.error().message}});

@@ -36,17 +36,20 @@ class FullSizeTruths {
 
   using Answer = Result<std::shared_ptr<const FullSizeTruth>>;
   // Starts to compute, in another thread, what is not known yet, one size after the other. `jumps`: outputs of the task
-  // may jump when inputs change in their last bit, so places where they do are looked for.
-  void prepare(bool jumps);
+  // may jump when inputs change in their last bit, so places where they do are looked for. `relative`: the bound of each
+  // output where everything was checked; at full size it is no stricter.
+  void prepare(bool jumps, std::vector<double> relative);
   // Waits for it. An error: the task is too large for a reference on this machine, or the reference failed.
   Answer at(std::size_t train_size);
 
  private:
-  Answer make(const Sizes& sizes, bool jumps);
+  Answer make(const Sizes& sizes);
 
   Task task_;
   std::string identity_, secret_;
   DiskCache* cache_;
+  bool jumps_ = false;
+  std::vector<double> relative_;
   std::mutex mutex_;
   std::vector<std::shared_future<Answer>> answers_;  // by train size
   std::future<void> working_;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/clock_state.h"
+#include "judge/floor.h"
 #include "judge/gpu_times.h"
 #include "judge/gpu_trial.h"
 #include "profile/advice.h"
@@ -48,6 +49,22 @@ bool GpuTrial::measure() {
   }
   verdict_.measured_on = on;
   return true;
+}
+
+// The floor of the device that is there, whatever its name.
+void GpuTrial::note_floor(const SizedTime& time) {
+  DeviceCeiling ceiling = ceiling_of(backend_.facts());
+  ceiling.dram_gb_per_s = std::max(ceiling.dram_gb_per_s, subject_.dram_gb_per_s);
+  const Floor floor = floor_of(subject_.task, time.sizes, ceiling, subject_.loaded_share);
+  // A floor above the naive kernel's time would be a wrong one.
+  if (time.time_us >= believable * floor.us || (time.naive_us && floor.us > *time.naive_us)) return;
+  verdict_.flags.push_back("below_roofline");
+  VerdictFinding finding;
+  finding.kind = "below_roofline";
+  finding.severity = Severity::note;
+  finding.message = fmt::format("{:.2f} us were measured at {}, but {} take {:.2f} us", time.time_us,
+                                to_string(time.sizes), floor.what, floor.us);
+  add_finding(verdict_, std::move(finding));
 }
 
 bool GpuTrial::measure_size(std::size_t train_size) {
@@ -94,14 +111,7 @@ bool GpuTrial::measure_size(std::size_t train_size) {
   if (backend_.rates_.to_device_gb_per_s > 0 && backend_.rates_.to_host_gb_per_s > 0)
     time.transfer_us = static_cast<double>(full->input_bytes) / backend_.rates_.to_device_gb_per_s / 1000 +
                        static_cast<double>(full->output_bytes) / backend_.rates_.to_host_gb_per_s / 1000;
-  if (subject_.dram_gb_per_s > 0) {
-    const double bytes = static_cast<double>(full->output_bytes) +
-                         std::min(subject_.loaded_share, 1.0) * static_cast<double>(full->input_bytes);
-    // What fits into the L2 may stay there.
-    const double beyond_cache = bytes - static_cast<double>(backend_.facts().l2_bytes);
-    if (beyond_cache > 0 && time.time_us < believable * least_time_us(beyond_cache, subject_.dram_gb_per_s))
-      verdict_.flags.push_back("below_roofline");
-  }
+  note_floor(time);
   verdict_.times.push_back(std::move(time));
   return true;
 }

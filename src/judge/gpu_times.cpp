@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
-
 namespace kw {
 
 Interval widened(const Interval& interval, double relative) {
@@ -73,11 +71,6 @@ void summarise_times(Verdict& verdict) {
     verdict.faster_than_naive = verdict.speedup_interval->low > 1;
   }
   if (pytorch.known) verdict.speedup_pytorch = of(pytorch);
-}
-
-double least_time_us(double bytes, double dram_gb_per_s) {
-  KW_CHECK(dram_gb_per_s > 0);
-  return bytes / dram_gb_per_s / 1000;
 }
 
 }  // namespace kw

@@ -22,7 +22,4 @@ SizedTime sized_time(const Sizes& sizes, const TimeReply& reply);
 // Geometric means over the sizes into the verdict: time, intervals, speedups, and whether a speedup may be claimed.
 void summarise_times(Verdict& verdict);
 
-// The least time for so many bytes; nobody is faster, whatever was measured.
-double least_time_us(double bytes, double dram_gb_per_s);
-
 }  // namespace kw

@@ -30,6 +30,7 @@ class GpuTrial {
   bool run_full_sizes();
   bool measure();
   bool measure_size(std::size_t train_size);
+  void note_floor(const SizedTime& time);
   bool check_timed_outputs(const FullSizeCase& full, const TimeReply& reply);
   void profile();
 

@@ -161,6 +161,17 @@ void take_examination(const Examination& found, Verdict& verdict) {
   }
 }
 
+// The relative part of each output's bound where everything is checked.
+std::vector<double> small_bounds(const CaseSet& cases) {
+  std::vector<double> relative;
+  for (const Case& one : cases.cases) {
+    relative.resize(one.bounds.size());
+    for (std::size_t i = 0; i < one.bounds.size() && one.kind == InputKind::ordinary; ++i)
+      relative[i] = std::max(relative[i], one.bounds[i].relative);
+  }
+  return relative;
+}
+
 // Have elements been seen whose truth jumps?
 bool outputs_may_jump(const CaseSet& cases) {
   return std::any_of(cases.cases.begin(), cases.cases.end(), [](const Case& one) {
@@ -321,7 +332,8 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
     compiling_ms = milliseconds_since(built);
   });
   const auto cases = entry.book.set(set);
-  if (cases.ok() && options_.gpu == nullptr && options_.full_size) entry.truths.prepare(outputs_may_jump(**cases));
+  if (cases.ok() && options_.gpu == nullptr && options_.full_size)
+    entry.truths.prepare(outputs_may_jump(**cases), small_bounds(**cases));
   compiling.get();
   // Waiting for a compiler, and the answers, which are for all kernels of the task, are not the kernel's fault.
   const double waiting_ms = compiling_ms - build.planning_ms - build.compiled.compile_ms;
@@ -375,8 +387,7 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   if (options_.gpu != nullptr) {
     verdict.status = VerdictStatus::correct;
     verdict.backend = "gpu";
-    const double loaded = found.work.loaded_ratio < 1e299 ? found.work.loaded_ratio : 0;
-    judge_on_gpu(entry, build, **cases, set, first_timed_plan, text, loaded, verdict);
+    judge_on_gpu(entry, build, **cases, set, first_timed_plan, text, found.read_share, verdict);
     stage("run on the GPU");
     if (verdict.status == VerdictStatus::correct && options_.want_time && options_.explain && module.ok())
       explain_time(build, *module, task, first_timed_plan, budget, verdict);
@@ -387,7 +398,8 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   const auto runs = check_full_sizes(entry, build, *module, first_timed_plan, text, budget, verdict);
   if (verdict.status != VerdictStatus::correct) return verdict;
   stage("check the full size");
-  if (options_.want_time && !runs.empty()) add_times(entry, build, runs, first_timed_plan, budget, verdict);
+  if (options_.want_time && !runs.empty())
+    add_times(entry, build, runs, first_timed_plan, budget, verdict, found.read_share);
   stage("model the time");
   return verdict;
 }

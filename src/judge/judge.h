@@ -62,8 +62,9 @@ class Judge {
                                                              const LoadedModule& module, std::size_t first_timed_plan,
                                                              std::string_view text, WorkBudget& budget,
                                                              Verdict& verdict);
+  // `checked_share`: of the inputs' bytes, what the checked runs have read.
   void add_times(TaskEntry& entry, const KernelBuild& build, const std::vector<std::unique_ptr<FullSizeRun>>& runs,
-                 std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict);
+                 std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict, double checked_share);
   void judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,
                     std::size_t first_timed_plan, std::string_view text, double loaded_share, Verdict& verdict);
   // Where a measured time goes, by the model: limiter, terms, hot lines.
@@ -72,6 +73,7 @@ class Judge {
   // The naive kernel's modelled times at the train sizes.
   struct NaiveTimes {
     std::vector<std::optional<double>> us;  // nothing where it cannot be had
+    std::vector<double> loaded_share;       // of the inputs' bytes, those that it reads; 0: not known
     std::string problem;                    // why
   };
   NaiveTimes naive_times(TaskEntry& entry);

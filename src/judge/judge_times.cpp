@@ -4,7 +4,11 @@
 #include <chrono>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "base/hash.h"
 #include "judge/emulated_device.h"
+#include "judge/floor.h"
 #include "judge/full_size.h"
 #include "judge/full_size_run.h"
 #include "judge/judge.h"
@@ -16,9 +20,10 @@ namespace {
 
 constexpr std::int64_t most_naive_work = 20'000'000;
 constexpr const char* rough_time = "rough_time";
+constexpr const char* below_roofline = "below_roofline";
 
 struct Means {
-  double time = 0, low = 0, high = 0, naive = 0;
+  double time = 0, low = 0, high = 0, slow = 0, naive = 0;
   bool naive_known = true;
 };
 
@@ -36,6 +41,39 @@ void add_hint(Verdict& verdict, std::string kind, std::string message) {
   hint.severity = Severity::note;
   hint.message = std::move(message);
   add_finding(verdict, std::move(hint));
+}
+
+// Of the inputs' bytes at a size.
+double loaded_share(const SizedPlan& plan, double loaded_bytes) {
+  double bytes = 0;
+  for (const Buffer& buffer : plan.plan.buffers)
+    if (buffer.kind == Buffer::Kind::input) bytes += static_cast<double>(buffer.bytes);
+  return bytes > 0 ? std::clamp(loaded_bytes / bytes, 0.0, 1.0) : 0;
+}
+
+void add_flag(Verdict& verdict, const char* flag) {
+  if (std::find(verdict.flags.begin(), verdict.flags.end(), flag) == verdict.flags.end()) verdict.flags.push_back(flag);
+}
+
+// Which blocks and iterations the model looks at must not be known to whoever writes a kernel, and be the same for the
+// same code.
+std::uint64_t secret_seed(const std::string& secret, const KernelBuild& build) {
+  return std::stoull(Sha256().add(secret).add("times").add(build.compiled.ptx).hex().substr(0, 15), nullptr, 16);
+}
+
+// No modelled time is below what the task needs at least. A floor above the naive kernel's time would be a wrong one.
+void raise_to_floor(const Floor& floor, const std::optional<double>& naive_us, SizedTime& time, double& slow_us,
+                    Verdict& verdict) {
+  if (time.time_us >= floor.us || (naive_us && floor.us > *naive_us)) return;
+  add_flag(verdict, below_roofline);
+  add_hint(verdict, below_roofline,
+           fmt::format("the modelled time at {} was {:.2f} us, but {} take {:.2f} us: that is taken instead",
+                       to_string(time.sizes), time.time_us, floor.what, floor.us));
+  const double factor = floor.us / time.time_us;
+  time.time_us = floor.us;
+  time.interval_us.low = floor.us;
+  time.interval_us.high *= factor;
+  slow_us = std::max(slow_us, floor.us);
 }
 
 }  // namespace
@@ -78,6 +116,7 @@ Judge::NaiveTimes Judge::naive_times(TaskEntry& entry) {
   const Task& task = entry.book.task();
   NaiveTimes& known = entry.naive.emplace();
   known.us.resize(task.sizes_train.size());
+  known.loaded_share.resize(task.sizes_train.size());
   const auto without = [&](const std::string& problem) {
     known.problem = problem;
     return known;
@@ -97,11 +136,13 @@ Judge::NaiveTimes Judge::naive_times(TaskEntry& entry) {
   for (std::size_t i = 0; i < build.plans.size(); ++i) {
     const auto made = estimate(
         options_.profile, {full_size_candidate(task, build.plans[i], *module, build.compiled.kernels, full_size_seed)});
-    if (made.ok())
+    if (made.ok()) {
       known.us[i] = made->us;
-    else
+      known.loaded_share[i] = loaded_share(build.plans[i], made->input_bytes);
+    } else {
       known.problem =
           "the naive kernel cannot be timed at " + to_string(build.plans[i].sizes) + ": " + made.error().message;
+    }
   }
   return known;
 }
@@ -110,6 +151,7 @@ void Judge::explain_time(const KernelBuild& build, const LoadedModule& module, c
                          std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict) {
   EstimateOptions estimating;
   estimating.budget = &budget;
+  estimating.seed = secret_seed(options_.secret, build);
   const auto made = estimate(options_.profile,
                              {full_size_candidate(task, build.plans.at(first_timed_plan), module,
                                                   build.compiled.kernels, full_size_seed, &budget)},
@@ -122,13 +164,16 @@ void Judge::explain_time(const KernelBuild& build, const LoadedModule& module, c
 }
 
 void Judge::add_times(TaskEntry& entry, const KernelBuild& build,
-                      const std::vector<std::unique_ptr<FullSizeRun>>& runs, std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict) {
+                      const std::vector<std::unique_ptr<FullSizeRun>>& runs, std::size_t first_timed_plan,
+                      WorkBudget& budget, Verdict& verdict, double checked_share) {
   const Task& task = entry.book.task();
   const auto start = std::chrono::steady_clock::now();
   const auto naive = naive_times(entry);
   budget.forgive(std::chrono::steady_clock::now() - start);
   EstimateOptions estimating;
   estimating.budget = &budget;
+  estimating.seed = secret_seed(options_.secret, build);
+  const DeviceCeiling ceiling = ceiling_of(options_.profile);
   Means logs;
   for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
     const auto made =
@@ -141,8 +186,7 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build,
     }
     for (const std::string& note : made->notes) {
       add_hint(verdict, rough_time, "the time at " + to_string(build.plans[i].sizes) + " is rough: " + note);
-      if (std::find(verdict.flags.begin(), verdict.flags.end(), rough_time) == verdict.flags.end())
-        verdict.flags.push_back(rough_time);
+      add_flag(verdict, rough_time);
     }
     SizedTime time{build.plans[i].sizes,
                    made->us,
@@ -151,6 +195,10 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build,
                    made->limiter,
                    {},
                    {}};
+    double slow_us = made->slow_us;
+    const double share = std::min(checked_share, naive.loaded_share[i - first_timed_plan]);
+    raise_to_floor(floor_of(task, time.sizes, ceiling, share), time.naive_us, time, slow_us, verdict);
+    logs.slow += std::log(slow_us);
     logs.time += std::log(time.time_us);
     logs.low += std::log(time.interval_us.low);
     logs.high += std::log(time.interval_us.high);
@@ -168,7 +216,8 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build,
   verdict.time_us = std::exp(logs.time / count);
   verdict.time_interval_us = Interval{std::exp(logs.low / count), std::exp(logs.high / count)};
   if (logs.naive_known)
-    verdict.speedup_naive = std::exp((logs.naive - logs.time) / count);
+    // What the sampled blocks leave open is not paid for.
+    verdict.speedup_naive = std::exp((logs.naive - logs.slow) / count);
   else if (!task.naive.empty())
     add_hint(verdict, "no_speedup", "there is no speedup: " + naive.problem);
 }

@@ -4,7 +4,7 @@
 
 namespace kw {
 
-ReadMarks::ReadMarks(AccessObserver& next, const std::vector<AddressRange>& inputs) : next_(next) {
+ReadMarks::ReadMarks(const std::vector<AddressRange>& inputs) {
   for (const AddressRange& range : inputs) inputs_.push_back({range, std::vector<bool>(range.end - range.begin)});
 }
 
@@ -18,7 +18,7 @@ void ReadMarks::mark(std::uint64_t address, std::uint64_t bytes) {
   }
 }
 
-LaneMask ReadMarks::executes(Warp& warp, const Instruction& instruction, LaneMask mask, LaneMask active) {
+LaneMask ReadMarks::executes(Warp& warp, const Instruction& instruction, LaneMask /*mask*/, LaneMask active) {
   if (active != 0) {
     std::array<ObservedAccess, most_observed_accesses> accesses;
     const std::size_t count = observed_accesses(warp, instruction, active, accesses);
@@ -32,7 +32,7 @@ LaneMask ReadMarks::executes(Warp& warp, const Instruction& instruction, LaneMas
         mark(access.addresses[static_cast<std::size_t>(__builtin_ctz(lanes))], access.bytes);
     }
   }
-  return next_.executes(warp, instruction, mask, active);
+  return active;
 }
 
 double ReadMarks::share() const {

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "emulate/path_coverage.h"
+#include "emulate/access_observer.h"
 
 namespace kw {
 
-// Marks what is loaded, and passes everything on.
+// Marks what is loaded.
 class ReadMarks : public AccessObserver {
  public:
-  ReadMarks(AccessObserver& next, const std::vector<AddressRange>& inputs);
+  explicit ReadMarks(const std::vector<AddressRange>& inputs);
 
   LaneMask executes(Warp& warp, const Instruction& instruction, LaneMask mask, LaneMask active) override;
   void mark(std::uint64_t address, std::uint64_t bytes);
@@ -25,7 +25,6 @@ class ReadMarks : public AccessObserver {
     AddressRange range;
     std::vector<bool> bytes;
   };
-  AccessObserver& next_;
   std::vector<Marked> inputs_;
 };
 

@@ -18,6 +18,7 @@ RunOptions RunOrder::apply(RunOptions options) const {
   options.warp_order_seed = warps;
   options.block_order_seed = blocks;
   options.copies_land_early = copies_land_early;
+  options.overlap = overlap;
   return options;
 }
 
@@ -28,6 +29,7 @@ RunOrder order_for(std::uint64_t case_seed) {
   if (random.uniform() < permuted_share) order.warps = random.next() | 1;
   if (random.uniform() < permuted_share) order.blocks = random.next() | 1;
   order.copies_land_early = random.next() % 2 == 0;
+  order.overlap = random.next() % 2 == 0;
   return order;
 }
 
@@ -35,6 +37,6 @@ std::uint64_t bytes_before_arrays(std::uint64_t case_seed) {
   return alignment_bytes * static_cast<std::uint64_t>(Random(case_seed, place_stream).integer(0, most_places));
 }
 
-RunOrder opposite_order() { return {0x5eed1, 0x5eed2, true}; }
+RunOrder opposite_order() { return {0x5eed1, 0x5eed2, true, true}; }
 
 }  // namespace kw

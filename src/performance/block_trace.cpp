@@ -49,6 +49,7 @@ void BlockRecorder::record(std::uint32_t warp, std::uint32_t number, const Obser
   out.kind = access.kind;
   out.space = access.space;
   out.weight = weight;
+  out.past_l1 = code_->instructions[number].past_l1;
   out.lanes = static_cast<std::uint8_t>(__builtin_popcount(access.active));
   const bool atomic = access.kind == ObservedAccess::Kind::atomic || access.kind == ObservedAccess::Kind::reduction;
   if (atomic) out.same_address = narrow<std::uint16_t>(same_address_lanes(access));
@@ -73,7 +74,23 @@ void BlockRecorder::record(std::uint32_t warp, std::uint32_t number, const Obser
     out.wavefronts = narrow<std::uint16_t>(std::max(1u, fewest_sectors(access)));
     out.fewest_wavefronts = 1;
   }
+  cutter_.add_sectors(warp, out.sectors);
   trace_.accesses.push_back(out);
+}
+
+// An iteration that is only looked at.
+void BlockRecorder::compare(Warp& warp, const Instruction& instruction, LaneMask active) {
+  std::array<ObservedAccess, most_observed_accesses> accesses;
+  const std::size_t count = observed_accesses(warp, instruction, active, accesses);
+  std::vector<std::uint64_t> sectors;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ObservedAccess& access = accesses[i];
+    if (access.space == PtxSpace::local) collect_sectors(interleaved(access, warp.index), sectors);
+    if (access.space != PtxSpace::global) continue;
+    const std::uint64_t first = access.addresses[static_cast<std::size_t>(__builtin_ctz(access.active))];
+    if (allocation_of(first) >= 0) collect_sectors(access, sectors);
+  }
+  cutter_.add_sectors(warp.index, static_cast<double>(sectors.size()));
 }
 
 LaneMask BlockRecorder::executes(Warp& warp, const Instruction& instruction, LaneMask, LaneMask active) {
@@ -91,6 +108,10 @@ LaneMask BlockRecorder::executes(Warp& warp, const Instruction& instruction, Lan
   if (known.compare >= 0) cutter_.at_compare(warp, known, active);
   if (known.loop >= 0) active = cutter_.at_branch(warp, known, active);
   if (known.memory && !trace_.complete) active = 0;
+  if (cutter_.unrecorded(warp.index)) {
+    if (known.memory && active != 0) compare(warp, instruction, active);
+    return active;
+  }
   if (known.memory && active != 0) {
     std::array<ObservedAccess, most_observed_accesses> accesses;
     const std::size_t count = observed_accesses(warp, instruction, active, accesses);

@@ -26,6 +26,7 @@ struct TraceAccess {
   ObservedAccess::Kind kind = ObservedAccess::Kind::load;
   PtxSpace space = PtxSpace::global;
   std::uint8_t lanes = 0;
+  bool past_l1 = false;
   std::int32_t allocation = -1;  // index in DeviceMemory; -1: none (local memory)
   float weight = 1;
   std::uint32_t first_sector = 0;  // into BlockTrace::sectors
@@ -63,6 +64,7 @@ class BlockRecorder final : public AccessObserver {
 
  private:
   void record(std::uint32_t warp, std::uint32_t number, const ObservedAccess& access, float weight);
+  void compare(Warp& warp, const Instruction& instruction, LaneMask active);
   std::int32_t allocation_of(std::uint64_t address);
 
   const StaticCode* code_;

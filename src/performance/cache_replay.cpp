@@ -96,6 +96,9 @@ CacheReplay replay_caches(BlockTrace& trace, const CacheShare& share) {
       }
       // Asynchronous copies of 16 bytes go past the L1; smaller ones are rare.
       const bool hit = access.kind != Kind::copy_async && cache.load(sector);
+      // The L2 is asked again; that a warp waits for it is left out, because most such loads wait for another block
+      // anyway, for a time that nobody knows.
+      if (hit && access.past_l1) result.l2_load_sectors += weight;
       if (hit) continue;
       access.missed_sectors += 1;
       result.l2_load_sectors += weight;

@@ -88,6 +88,8 @@ Result<DeviceProfile> parse_profile(const std::string& text, const std::string& 
   profile.multiprocessors = static_cast<int>(multiprocessors);
   numbers.read("clock_ghz", profile.clock_ghz);
   numbers.read("dram_gb_per_s", profile.dram_gb_per_s);
+  profile.dram_peak_gb_per_s = 1.1 * profile.dram_gb_per_s;
+  if (root["dram_peak_gb_per_s"]) numbers.read("dram_peak_gb_per_s", profile.dram_peak_gb_per_s);
   numbers.read("dram_ramp_us", profile.dram_ramp_us);
   numbers.read("l2_gb_per_s", profile.l2_gb_per_s);
   numbers.read("l2_bytes_per_cycle_and_sm", profile.l2_bytes_per_cycle_and_sm);

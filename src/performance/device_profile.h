@@ -35,7 +35,8 @@ struct DeviceProfile {
 
   // Achievable, not the datasheet's.
   double dram_gb_per_s = 0;
-  double dram_ramp_us = 0;  // until DRAM is busy, and from when it no longer is: added to bytes / bandwidth
+  double dram_peak_gb_per_s = 0;  // of the datasheet, which nothing exceeds; not given: a tenth more than is achieved
+  double dram_ramp_us = 0;        // until DRAM is busy, and from when it no longer is: added to bytes / bandwidth
   double l2_gb_per_s = 0;
   double l2_bytes_per_cycle_and_sm = 64;
   double l2_mib = 0;  // what one SM's data can occupy

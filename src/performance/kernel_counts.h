@@ -3,9 +3,12 @@
 // fit can try other constants on them. (Chains, and which accesses miss, are those of the device that was profiled
 // for.)
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <memory>
 
 #include "compile/occupancy.h"
 #include "performance/device_profile.h"
@@ -22,6 +25,16 @@ struct AllocationProfile {
   std::uint64_t bytes = 0;
   AllocationUse use;                                     // of an average block
   std::array<double, 3> shared_with_neighbour{0, 0, 0};  // in x, y, z: part of what the block touches
+  // How many neighbours share it: those beyond have data of their own, which they share among themselves.
+  std::array<double, 3> group{everyone, everyone, everyone};
+  static constexpr double everyone = std::numeric_limits<double>::infinity();
+
+  // Different sectors of `blocks` neighbours, relative to those of one. `kept`: the part of what is shared that is
+  // still in the cache when the neighbour wants it.
+  double along(std::size_t dimension, double blocks, double kept = 1) const {
+    const double together = std::min(blocks, group[dimension]);
+    return blocks / together * (1 + (together - 1) * (1 - shared_with_neighbour[dimension] * kept));
+  }
 };
 
 // The constants that a block's chain of dependencies is made of.
@@ -47,14 +60,8 @@ struct RequestShape {
   auto operator<=>(const RequestShape&) const = default;
 };
 
-struct KernelCounts {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
-  double blocks = 1;
-  std::uint32_t warps = 1;  // of a block
-  Occupancy occupancy;
-  double resident_blocks = 1;  // on a multiprocessor that has work
-
-  // Of an average block.
+// Of one block, or of an average one.
+struct BlockCounts {
   double warp_instructions = 0;
   double issue_slots = 0;
   std::array<double, pipe_count> pipe_lanes{};
@@ -67,18 +74,34 @@ struct KernelCounts {
   double l2_store_sectors = 0;
   double far_sectors = 0;
   double atomic_sectors = 0;
-  ChainProfile chain_l2;                                    // with every miss served by the L2,
-  ChainProfile chain_dram;                                  // by DRAM
+  ChainProfile chain_l2;    // with every miss served by the L2,
+  ChainProfile chain_dram;  // by DRAM
+  std::map<std::int32_t, AllocationProfile> allocations;
+
+  void add(const BlockCounts& other, double weight);
+  void scale(double factor);
+};
+
+struct KernelCounts : BlockCounts {  // of an average block
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  double blocks = 1;
+  std::uint32_t warps = 1;  // of a block
+  Occupancy occupancy;
+  double resident_blocks = 1;  // on a multiprocessor that has work
+
   std::array<double, chain_constants.size()> chain_base{};  // the constants that these chains were made with
   double longest_chain_ratio = 1;                           // of the sampled blocks: longest / average
-  std::map<std::int32_t, AllocationProfile> allocations;
-  double hottest_updates = 0;       // atomic updates of one address, by the whole grid
+  double hottest_updates = 0;                               // atomic updates of one address, by the whole grid
   double hottest_line_sectors = 0;  // sectors of one line that atomics ask for, by the whole grid
+  // The block that takes longest of those that are known, as a launch of its own: the launch cannot be over sooner.
+  // Null: it takes about as long as the others.
+  std::shared_ptr<const KernelCounts> longest_block;
 
   std::int64_t emulated_warp_instructions = 0;
   int sampled_blocks = 0;
-  double spread = 0;  // relative difference between the sampled blocks' work
+  double doubt = 0;  // relative: how far off the counts may be, because sampled blocks or iterations differ
   bool extrapolated = false;
+  bool uneven = false;   // blocks were heavier than the sample said, or late iterations than early ones
   bool complete = true;  // false: a block did not end within the budget
   bool waited = false;   // a loop without a known end was left
   bool stopped = false;  // a block trapped or deadlocked

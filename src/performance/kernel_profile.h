@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "performance/cache_replay.h"
 #include "performance/kernel_counts.h"
 #include "performance/performance.h"
+#include "performance/static_code.h"
 
 namespace kw {
 
@@ -28,8 +28,14 @@ struct KernelProfile : KernelCounts {
   std::vector<InstructionProfile> instructions;  // of an average block, as StaticCode has them
 };
 
+// What is known of a launch besides its arguments.
+struct LaunchContents {
+  bool real = false;                      // the memory holds what the launch would find there
+  std::vector<ExecutedBlock> executed{};  // blocks whose work is known
+};
+
 // An error when the launch is impossible or cannot be emulated.
 Result<KernelProfile> profile_kernel(const DeviceProfile& device, DeviceMemory& memory, const ProfiledLaunch& launch,
-                                     const EstimateOptions& options);
+                                     const EstimateOptions& options, const LaunchContents& contents = {});
 
 }  // namespace kw

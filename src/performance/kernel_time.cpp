@@ -18,7 +18,7 @@ struct DramTraffic {
 // Different sectors that `extent` blocks touch together.
 double distinct(double own, const AllocationProfile& allocation, const std::array<double, 3>& extent) {
   double factor = 1;
-  for (std::size_t d = 0; d < 3; ++d) factor *= 1 + (extent[d] - 1) * (1 - allocation.shared_with_neighbour[d]);
+  for (std::size_t d = 0; d < 3; ++d) factor *= allocation.along(d, extent[d]);
   return std::min(own * factor, std::ceil(static_cast<double>(allocation.bytes) / sector_bytes));
 }
 
@@ -58,12 +58,10 @@ DramTraffic dram_traffic(const DeviceProfile& device, const KernelCounts& profil
   DramTraffic traffic;
   for (const auto& [index, allocation] : profile.allocations) {
     const double limit = std::ceil(static_cast<double>(allocation.bytes) / sector_bytes);
-    const auto& shared = allocation.shared_with_neighbour;
-    const double along_x = allocation.use.read * (1 + (grid[0] - 1) * (1 - shared[0]));
-    const double fetched = along_x * (1 + (grid[1] - 1) * (1 - shared[1])) * (1 + (grid[2] - 1) * (1 - shared[2]));
-    const double fetched_again = along_x * (1 + (grid[1] - 1) * (1 - shared[1] * kept_row)) *
-                                     (1 + (grid[2] - 1) * (1 - shared[2] * kept_plane)) -
-                                 fetched;
+    const double along_x = allocation.use.read * allocation.along(0, grid[0]);
+    const double fetched = along_x * allocation.along(1, grid[1]) * allocation.along(2, grid[2]);
+    const double fetched_again =
+        along_x * allocation.along(1, grid[1], kept_row) * allocation.along(2, grid[2], kept_plane) - fetched;
     const double once = std::min(fetched, limit);
     const double visits = fetched / std::max(once, 1.0);
     const double elsewhere = (fetched - once) * (1 - kept(all_bytes / visits, l2_bytes));
@@ -88,13 +86,20 @@ DramTraffic dram_traffic(const DeviceProfile& device, const KernelCounts& profil
 double ResidentData::fraction(std::int32_t allocation, double bytes) const {
   const auto last = last_touch_.find(allocation);
   if (last == last_touch_.end()) return 0;
-  const double passed = touched_bytes_ - last->second + bytes;
-  return passed <= l2_bytes_ ? 1 : l2_bytes_ / passed / 2;
+  const double touched = bytes > 0 ? std::min(1.0, last->second.bytes / bytes) : 1;
+  const double passed = touched_bytes_ - last->second.moment + bytes;
+  return passed <= l2_bytes_ ? touched : touched * l2_bytes_ / passed / 2;
 }
 
 void ResidentData::touch(std::int32_t allocation, double bytes) {
   touched_bytes_ += bytes;
-  last_touch_[allocation] = touched_bytes_;
+  last_touch_[allocation] = {touched_bytes_, bytes};
+}
+
+double read_bytes(const KernelCounts& profile, const AllocationProfile& allocation) {
+  const Extent grid{static_cast<double>(profile.grid[0]), static_cast<double>(profile.grid[1]),
+                    static_cast<double>(profile.grid[2])};
+  return distinct(allocation.use.read, allocation, grid) * sector_bytes;
 }
 
 KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile, ResidentData& resident) {
@@ -153,6 +158,15 @@ KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile,
   for (const TimeTerm& one : result.terms)
     if (largest > 0) sum += std::pow(one.us / largest, device.norm_exponent);
   result.us = largest > 0 ? largest * std::pow(sum, 1 / device.norm_exponent) : 0;
+  if (profile.longest_block != nullptr) {
+    ResidentData nothing(device.l2_mib * 1048576);
+    const KernelTime alone = kernel_time(device, *profile.longest_block, nothing);
+    if (alone.us > result.us) {
+      result.us = alone.us;
+      result.limiter = alone.limiter;
+      term("longest block", alone.us);
+    }
+  }
   return result;
 }
 

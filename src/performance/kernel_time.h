@@ -12,14 +12,18 @@ namespace kw {
 class ResidentData {
  public:
   explicit ResidentData(double l2_bytes) : l2_bytes_(l2_bytes) {}
-  // The part of the allocation that is there.
+  // Of the `bytes` that are wanted, the part that is there: no more than were touched.
   double fraction(std::int32_t allocation, double bytes) const;
   void touch(std::int32_t allocation, double bytes);
 
  private:
   double l2_bytes_;
   double touched_bytes_ = 0;
-  std::map<std::int32_t, double> last_touch_;  // in bytes touched by then
+  struct Touch {
+    double moment = 0;  // in bytes touched by then
+    double bytes = 0;   // different ones of this allocation
+  };
+  std::map<std::int32_t, Touch> last_touch_;
 };
 
 struct KernelTime {
@@ -29,6 +33,9 @@ struct KernelTime {
   double l2_bytes = 0;
   std::string limiter;
 };
+
+// Different bytes of an allocation that the grid reads.
+double read_bytes(const KernelCounts& profile, const AllocationProfile& allocation);
 
 KernelTime kernel_time(const DeviceProfile& device, const KernelCounts& profile, ResidentData& resident);
 

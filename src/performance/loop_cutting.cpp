@@ -1,6 +1,9 @@
 #include "performance/loop_cutting.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
 
 namespace kw {
 namespace {
@@ -9,6 +12,11 @@ constexpr std::int64_t fewest_iterations = 8;
 constexpr std::int64_t fewest_long_iterations = 3;  // when these alone are over the budget
 constexpr std::int64_t late_factor = 8;             // budgets after which a warp (with nested loops) must hurry
 constexpr std::int64_t cut_multiple = 8;            // iterations that share a sector come in powers of two
+constexpr std::size_t places_looked_at = 3;         // the last one is the loop's last iteration
+constexpr std::size_t places_of_long_ones = 2;
+constexpr std::size_t places_integrated = 8;
+// Than the iterations that were counted. One of the places is the last iteration, which often does less.
+constexpr double cost_more = 1.15, cost_less = 0.65;
 
 std::int64_t lane_value(Warp& warp, Slot slot, bool wide, bool is_signed, int lane) {
   if (wide) return static_cast<std::int64_t>(warp.u64(slot, lane));
@@ -48,6 +56,7 @@ std::int64_t flips_after(LoopCondition::Operator op, std::int64_t difference, st
 
 void LoopCutter::begin_block(std::uint32_t warps, const LoopBudget& budget) {
   budget_ = budget;
+  uneven_ = false;
   warps_.assign(warps, {});
   for (WarpLoops& warp : warps_) {
     warp.loops.resize(code_->loops.size());
@@ -55,9 +64,77 @@ void LoopCutter::begin_block(std::uint32_t warps, const LoopBudget& budget) {
   }
 }
 
+void LoopCutter::set_looking(WarpLoops& state, Activation& activation, bool looking) const {
+  if (looking == activation.looking) return;
+  activation.looking = looking;
+  if (!budget_.integrate) state.unrecorded += looking ? 1 : -1;
+}
+
 void LoopCutter::leave(WarpLoops& state, Activation& activation) {
+  if (!budget_.integrate && differ(activation.counted, activation.seen)) uneven_ = true;
+  set_looking(state, activation, false);
   if (activation.weighted) state.weight /= activation.factor;
   activation = {};
+}
+
+// The places are the same for all warps of a block, which may meet at barriers in the loop.
+void LoopCutter::choose_places(Activation& activation, std::int64_t cut_at, std::size_t loop) const {
+  const std::int64_t iterations = budget_.integrate ? std::min(cut_at, cut_multiple) : 1;  // at each place
+  const std::size_t places = budget_.integrate            ? places_integrated
+                             : cut_at < fewest_iterations ? places_of_long_ones
+                                                          : places_looked_at;
+  const auto parts = static_cast<std::int64_t>(places);
+  if (activation.skipped < 2 * parts * iterations) return;
+  Random random(budget_.seed, loop);
+  std::int64_t at = 0;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t low = activation.skipped * part / parts, high = activation.skipped * (part + 1) / parts;
+    const std::int64_t chosen = part + 1 == parts ? high - iterations : random.integer(low, high - iterations);
+    activation.jumps.push_back(chosen - at);
+    for (std::int64_t i = 1; i < iterations; ++i) activation.jumps.push_back(0);
+    at = chosen + iterations;
+  }
+}
+
+void LoopCutter::begin_cut(WarpLoops& state, Activation& activation, std::int64_t cut_at, std::int64_t left) {
+  cut_any_ = true;
+  activation.weighted = true;
+  if (budget_.integrate && !activation.earlier.empty()) {
+    activation.skipped = left;
+    const auto loop = static_cast<std::size_t>(&activation - state.loops.data());
+    choose_places(activation, cut_at, loop);
+    if (!activation.jumps.empty()) {
+      // What has been run so far counts as it is; each place stands for its part.
+      activation.leave_at = cut_at;
+      activation.factor = static_cast<double>(left) / static_cast<double>(activation.jumps.size());
+      state.weight *= activation.factor;
+      return;
+    }
+  }
+  activation.factor = static_cast<double>(left) / static_cast<double>(cut_at);
+  activation.leave_at = 2 * cut_at;
+  activation.skipped = left - cut_at;
+  state.weight *= activation.factor;
+  if (!budget_.integrate) choose_places(activation, cut_at, static_cast<std::size_t>(&activation - state.loops.data()));
+}
+
+// At a branch: what the iteration before it has cost.
+void LoopCutter::note_iteration(const WarpLoops& state, Activation& activation) {
+  const double cost = (state.cost - activation.cost_before) / state.weight;
+  activation.cost_before = state.cost;
+  if (activation.looking)
+    activation.seen.add(cost);
+  else if (activation.weighted)
+    activation.counted.add(cost);
+}
+
+// Iterations may take turns, so what the counted ones differ by among themselves is allowed for.
+bool LoopCutter::differ(const Costs& counted, const Costs& seen) {
+  if (counted.number == 0 || seen.number == 0) return false;
+  const double mean = counted.sum / counted.number, there = seen.sum / seen.number;
+  const double variance = std::max(counted.squares / counted.number - mean * mean, 0.0);
+  const double noise = 2 * std::sqrt(variance / seen.number);
+  return there > cost_more * mean + noise || there < cost_less * mean - noise;
 }
 
 void LoopCutter::read_integers(Warp& warp, const Loop& loop, std::vector<std::uint64_t>& values) {
@@ -67,8 +144,10 @@ void LoopCutter::read_integers(Warp& warp, const Loop& loop, std::vector<std::ui
       values.push_back(integer.wide ? warp.u64(integer.slot, lane) : warp.u32(integer.slot, lane));
 }
 
-void LoopCutter::advance_integers(Warp& warp, const Loop& loop, const Activation& activation) {
+// By how much each of them grew in the last two iterations, where that was the same.
+void LoopCutter::find_steps(Warp& warp, const Loop& loop, Activation& activation) {
   if (activation.before.empty() || activation.earlier.empty()) return;
+  activation.steps.assign(activation.before.size(), 0);
   std::size_t at = 0;
   for (const LoopRegister& integer : loop.integers) {
     for (int lane = 0; lane < warp_lanes; ++lane, ++at) {
@@ -79,12 +158,21 @@ void LoopCutter::advance_integers(Warp& warp, const Loop& loop, const Activation
         step = static_cast<std::uint32_t>(step);
         step_before = static_cast<std::uint32_t>(step_before);
       }
-      if (step == 0 || step != step_before) continue;
-      const std::uint64_t end = now + step * static_cast<std::uint64_t>(activation.skipped);
+      if (step == step_before) activation.steps[at] = step;
+    }
+  }
+}
+
+void LoopCutter::advance_integers(Warp& warp, const Loop& loop, const Activation& activation, std::int64_t iterations) {
+  if (activation.steps.empty()) return;
+  std::size_t at = 0;
+  for (const LoopRegister& integer : loop.integers) {
+    for (int lane = 0; lane < warp_lanes; ++lane, ++at) {
+      const std::uint64_t change = activation.steps[at] * static_cast<std::uint64_t>(iterations);
       if (integer.wide)
-        warp.u64(integer.slot, lane) = end;
+        warp.u64(integer.slot, lane) += change;
       else
-        warp.u32(integer.slot, lane) = static_cast<std::uint32_t>(end);
+        warp.u32(integer.slot, lane) += static_cast<std::uint32_t>(change);
     }
   }
 }
@@ -133,12 +221,14 @@ LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, Lane
   WarpLoops& state = warps_[warp.index];
   Activation& activation = state.loops[index];
   if (active == 0) {
+    if (activation.iterations > 0) note_iteration(state, activation);
     leave(state, activation);
     for (std::uint32_t compare : loop.compares) state.compares[compare] = {};
     return active;
   }
   if (activation.iterations == 0) activation.executed_before = state.executed;
   ++activation.iterations;
+  note_iteration(state, activation);
   const std::int64_t spent = state.executed - activation.executed_before;
   if (loop.condition) {
     const int lane = __builtin_ctz(active);
@@ -164,25 +254,33 @@ LaneMask LoopCutter::at_branch(Warp& warp, const StaticInstruction& branch, Lane
   }
   if (!activation.weighted && cut_at != 0 && activation.iterations == cut_at && activation.steady) {
     const std::int64_t left = remaining(warp, loop, activation, active);
-    if (left > cut_at) {
-      activation.weighted = true;
-      activation.factor = static_cast<double>(left) / static_cast<double>(cut_at);
-      activation.leave_at = 2 * cut_at;
-      activation.skipped = left - cut_at;
-      state.weight *= activation.factor;
-      cut_any_ = true;
-    }
+    if (left > cut_at) begin_cut(state, activation, cut_at, left);
   }
-  if (activation.weighted && activation.iterations + 2 >= activation.leave_at) {
-    if (activation.iterations >= activation.leave_at) {
-      advance_integers(warp, loop, activation);
-      leave(state, activation);
-      if (loop.condition) return 0;
-      for (std::uint32_t compare : loop.compares) state.compares[compare] = {};
-      return active;
+  const bool soon = activation.weighted ? activation.place == 0 && activation.iterations + 2 >= activation.leave_at
+                                        : budget_.integrate && cut_at != 0 && activation.iterations + 2 >= cut_at &&
+                                              activation.iterations < cut_at;
+  if (soon) {
+    if (activation.weighted && activation.iterations >= activation.leave_at) {
+      find_steps(warp, loop, activation);
+      if (!budget_.integrate || activation.jumps.empty()) {
+        state.weight /= activation.factor;  // what follows is looked at, or left
+        activation.factor = 1;
+      }
     }
     std::swap(activation.earlier, activation.before);
     read_integers(warp, loop, activation.before);
+  }
+  if (activation.weighted && activation.iterations >= activation.leave_at) {
+    if (activation.place < activation.jumps.size()) {
+      advance_integers(warp, loop, activation, activation.jumps[activation.place++]);
+      set_looking(state, activation, true);
+      return active;
+    }
+    if (activation.jumps.empty()) advance_integers(warp, loop, activation, activation.skipped);
+    leave(state, activation);
+    if (loop.condition) return 0;
+    for (std::uint32_t compare : loop.compares) state.compares[compare] = {};
+    return active;
   }
   const bool can_fall_through = branch.instruction->guard != no_predicate;
   if (spent > budget_.hopeless_instructions && !activation.weighted && can_fall_through) {

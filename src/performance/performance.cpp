@@ -78,6 +78,18 @@ KernelEstimate describe(const KernelProfile& profile, const KernelTime& time, co
   return kernel;
 }
 
+// A later kernel may read what an earlier one has read.
+double input_bytes(const DeviceMemory& memory, const PlanProfile& profiled) {
+  std::map<std::int32_t, double> most;
+  for (const KernelProfile& kernel : profiled.kernels)
+    for (const auto& [index, allocation] : kernel.allocations)
+      if (memory.allocations()[static_cast<std::size_t>(index)]->right == MemoryAccessRight::read_only)
+        most[index] = std::max(most[index], read_bytes(kernel, allocation));
+  double sum = 0;
+  for (const auto& [index, bytes] : most) sum += bytes;
+  return sum;
+}
+
 Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, const EstimateOptions& options) {
   PlanTime result;
   TimeEstimate& estimate = result.estimate;
@@ -85,7 +97,7 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
   const PlanCounts& counted = profiled.counts;
   const std::vector<StepTime> times = step_times(profile, counted);
   std::map<std::string, double> limited_us;
-  double overhead_us = 0, dram_bytes = 0, doubt = 0;
+  double overhead_us = 0, dram_bytes = 0, doubt = 0, sample_doubt_us = 0;
   auto add_other = [&](const char* what, double us) {
     estimate.us += us;
     limited_us[what] += us;
@@ -119,7 +131,11 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
     for (HotLine& line : find_hot_lines(profile, counts, time, kernel.name, options.hot_lines))
       estimate.hot_lines.push_back(std::move(line));
     if (counts.extrapolated) doubt = std::max(doubt, profile.uncertainty_extrapolated);
-    doubt = std::max(doubt, counts.spread / 2);
+    doubt = std::max(doubt, counts.doubt);
+    // In proportion to what the kernel adds.
+    sample_doubt_us += counts.doubt * times[i].us;
+    if (counts.uneven)
+      estimate.notes.push_back(kernel.name + ": its blocks or iterations differ from those that were looked at first");
     if (counts.waited) {
       doubt = std::max(doubt, incomplete_uncertainty);
       estimate.notes.push_back(kernel.name + ": a loop that waits for other blocks was left early");
@@ -135,6 +151,7 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
       estimate.notes.push_back(kernel.name + ": its blocks did not end within the budget; the time is too low");
     }
   }
+  estimate.input_bytes = input_bytes(*plan.memory, profiled);
   // Shares were of each kernel; make them shares of the plan.
   for (HotLine& line : estimate.hot_lines)
     for (const KernelEstimate& kernel : estimate.kernels)
@@ -143,11 +160,13 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
         break;
       }
   finish(profile, result, limited_us, overhead_us, dram_bytes, doubt, options.hot_lines);
+  estimate.slow_us = std::min(estimate.us + sample_doubt_us, estimate.high_us);
   return result;
 }
 
 void scale(TimeEstimate& estimate, double factor) {
   estimate.us *= factor;
+  estimate.slow_us *= factor * (1 + scaled_uncertainty);
   estimate.low_us *= factor / (1 + scaled_uncertainty);
   estimate.high_us *= factor * (1 + scaled_uncertainty);
   for (TimeTerm& term : estimate.terms) term.us *= factor;

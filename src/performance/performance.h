@@ -115,12 +115,14 @@ struct TimeEstimate {
   double us = 0;
   double low_us = 0;  // the stated uncertainty: the real time should be inside in 9 of 10 cases
   double high_us = 0;
+  double slow_us = 0;   // the slow end of what the sampled blocks leave open, which is what a speedup is paid for
   std::string limiter;  // in plain words: "dram bandwidth", "l2 bandwidth", "latency", "issue", "fp32 pipe", "int
                         // pipe", "tensor pipe", "special function pipe", "fp64 pipe", "shared memory", "l1 throughput",
                         // "atomics", "block launches", "launch overhead", "transfers", "allocations"
   double dram_fraction = 0;  // achieved share of the device's achievable DRAM bandwidth
   double occupancy = 0;      // of the kernel that takes the most time; so are waves
   double waves = 0;
+  double input_bytes = 0;       // of read-only allocations, that are read: each sector once
   std::vector<TimeTerm> terms;  // summed over the steps, the largest first
   std::vector<HotLine> hot_lines;
   std::vector<KernelEstimate> kernels;  // in order of their first launch

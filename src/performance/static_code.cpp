@@ -171,6 +171,8 @@ void classify(StaticInstruction& out, const Instruction& in, const FunctionCode&
   out.memory = out.plain_load || out.store || atomic || in.run == run_copy_async;
   out.ordered_load = out.memory && !out.store;
   if (in.run == run_load && function.memory[in.detail].read_only_path) out.ordered_load = false;
+  for (const std::string_view word : {"volatile", "relaxed", "acquire", "mmio", "cv", "cg"})
+    out.past_l1 |= in.run == run_load && has_word(form, word);
   out.float_atomic = atomic && is_float(form);
 }
 

@@ -26,6 +26,7 @@ struct StaticInstruction {
   bool plain_load = false;
   bool ordered_load = false;  // may not be moved before an earlier store: not through the read-only path
   bool store = false;
+  bool past_l1 = false;  // a load that other threads' stores must be seen by, or that asks for it
   bool copy_commit = false;
   bool copy_wait = false;
   bool float_atomic = false;
