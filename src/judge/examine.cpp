@@ -15,6 +15,8 @@
 namespace kw {
 namespace {
 
+// Locks and flags make blocks that overlap go round in loops; retries of a compare-and-swap are fewer.
+constexpr double waiting_factor = 1.5;
 constexpr std::uint64_t elsewhere_bytes = (5u << 20) + 256 * 7;
 
 class Examiner {
@@ -142,7 +144,10 @@ class Examiner {
     if (!check_defined(one, run, state)) return false;
     if (!check_values(one, *trial)) return true;
     result_.read_share = std::max(result_.read_share, trial->read_share);
-    if (&one == compared_) compared_outputs_ = std::move(trial->run.outputs);
+    if (&one == compared_) {
+      compared_instructions_ = run.warp_instructions;
+      compared_outputs_ = std::move(trial->run.outputs);
+    }
     return true;
   }
 
@@ -296,6 +301,8 @@ class Examiner {
     const auto after = other.run(plan_of(one), one.inputs, limits_, opposite_order().apply(options_));
     if (!after.ok()) return give_up(after.error());
     if (after->status != RunStatus::ok) return fail(one, *after, false);
+    result_.blocks_wait = waits_ || static_cast<double>(after->warp_instructions) >
+                                        waiting_factor * static_cast<double>(compared_instructions_);
     for (std::size_t i = 0; i < after->outputs.size(); ++i) {
       if (after->outputs[i] == compared_outputs_[i]) continue;
       const Comparison found = compare(one.truth[i], task_.outputs[i].dtype, after->outputs[i], one.bounds[i]);
@@ -344,6 +351,7 @@ class Examiner {
   const Sizes* device_sizes_ = nullptr;
   const Case* compared_ = nullptr;             // the case that is run in two orders
   std::vector<std::string> compared_outputs_;  // in the natural one
+  std::uint64_t compared_instructions_ = 0;
   Examination result_;
 };
 

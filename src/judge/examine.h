@@ -30,6 +30,7 @@ struct Examination {
   // Of the distinct bytes of all inputs, those that were read in a run that was right: the largest over the cases with
   // ordinary inputs at a declared size. What a kernel must read at full size, too.
   double read_share = 0;
+  bool blocks_wait = false;  // they take more instructions where they overlap: how long they wait nobody can tell
 };
 
 // build.plans[case.question] must be the plan of each case.

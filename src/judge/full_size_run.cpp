@@ -12,15 +12,26 @@ namespace kw {
 namespace {
 
 // Warp instructions; ten million take about a second of one core.
-constexpr double most_instructions = 150e6;   // of one check
+constexpr double most_instructions = 250e6;   // of one check
 constexpr double cheap_whole = 250e3;        // a plan that takes no more is executed as a whole
 constexpr double sample_instructions = 500e3;  // after that, no further elements are looked at
+constexpr double spread_instructions = 300e3;  // blocks at random, to see whether all do as much
+constexpr std::size_t most_spread = 400;
 constexpr double skim_all_instructions = 6e6;
 constexpr std::int64_t skim_limit = 400'000;  // of one block
 constexpr std::size_t first_targets = 3, most_targets = 16;  // elements that blocks are looked for
 constexpr std::size_t most_writers = 4096;                   // of one element
 constexpr std::size_t most_lacking = 20'000;                 // addresses that are looked up in a round
 constexpr int most_rounds = 6;
+
+// Global atomics whose result is used: what a block does depends on how many came before it.
+bool takes_turns(const Program& program) {
+  return std::any_of(program.functions.begin(), program.functions.end(), [](const FunctionCode& function) {
+    return std::any_of(function.atomics.begin(), function.atomics.end(), [](const AtomicAccess& atomic) {
+      return atomic.returns && atomic.memory.space != PtxSpace::shared;
+    });
+  });
+}
 
 }  // namespace
 
@@ -81,6 +92,7 @@ FullSizeOutcome FullSizeRun::check(bool whole) {
         const auto more = static_cast<std::size_t>(
             std::clamp((sample_instructions - spent_) / each, 0.0, static_cast<double>(most_targets - first_targets)));
         if (more > 0) found = run_targets(choose_targets(more));
+        if (found == Found::right) found = run_spread();
       }
     }
   }
@@ -134,7 +146,7 @@ Result<void> FullSizeRun::look_at_plan() {
     const auto* launch = std::get_if<ProfiledLaunch>(&skimmed_.steps[i]);
     if (launch == nullptr) continue;
     KW_TRY(const Program* program, module_.program(launch->arguments.kernel));
-    one_after_the_other_ = one_after_the_other_ || program->spins || launch->arguments.cooperative;
+    one_after_the_other_ = one_after_the_other_ || program->spins || launch->arguments.cooperative || takes_turns(*program);
     const auto& grid = launch->arguments.grid;
     outcome_.audit.blocks += std::uint64_t{grid[0]} * grid[1] * grid[2];
   }
@@ -270,6 +282,31 @@ FullSizeRun::Found FullSizeRun::run_targets(const std::vector<Target>& targets) 
     return found;
   }
   return Found::lost;
+}
+
+// Other blocks of a plan of one launch, the first and the last among them: does one of them do much more, or something
+// wrong? Of several launches single blocks have not what they need.
+FullSizeRun::Found FullSizeRun::run_spread() {
+  if (maps_.size() != 1 || executed_.size() != 1) return Found::right;
+  const auto step = maps_.begin()->first;
+  const std::uint64_t blocks = maps_.begin()->second.blocks();
+  const double each = work_of_everything() / static_cast<double>(blocks);
+  const auto wanted = static_cast<std::size_t>(std::clamp(spread_instructions / std::max(each, 1.0), 2.0,
+                                                          static_cast<double>(most_spread)));
+  if (each * static_cast<double>(wanted) > left() / 2) return Found::right;
+  Selection selection;
+  std::set<std::uint64_t>& chosen = selection[step].blocks;
+  chosen = {0, blocks - 1};
+  for (std::size_t i = 2; i < wanted; ++i)
+    chosen.insert(static_cast<std::uint64_t>(random_.integer(0, static_cast<std::int64_t>(blocks) - 1)));
+  auto execution = execute(selection);
+  if (!execution.ok()) return give_up(execution.error().message);
+  spent_ += execution->instructions;
+  for (const auto& [number, footprint] : execution->seen[step])
+    if (!footprint.lacked.empty()) return Found::right;
+  const Found found = judge_execution(*execution, {}, false);
+  if (found == Found::right) remember(selection, *execution);
+  return found;
 }
 
 FullSizeRun::Found FullSizeRun::run_everything() {

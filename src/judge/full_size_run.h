@@ -69,6 +69,7 @@ class FullSizeRun {
   bool add_writers(std::uint64_t address, std::size_t before_step, Selection& selection);
   bool add_lacking(const Execution& execution, Selection& selection, bool& grown);
   Found run_targets(const std::vector<Target>& targets);
+  Found run_spread();
   Found run_everything();
   Result<Execution> execute(const Selection& selection) const;
   Found judge_execution(Execution& execution, const std::vector<Target>& targets, bool whole);

@@ -398,6 +398,11 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   const auto runs = check_full_sizes(entry, build, *module, first_timed_plan, text, budget, verdict);
   if (verdict.status != VerdictStatus::correct) return verdict;
   stage("check the full size");
+  if (found.blocks_wait) {
+    set_no_time(verdict, "the kernel's time cannot be modelled: its blocks or warps wait for each other",
+                "Judge it on a GPU, or let each block do its part alone.");
+    return verdict;
+  }
   if (options_.want_time && !runs.empty())
     add_times(entry, build, runs, first_timed_plan, budget, verdict, found.read_share);
   stage("model the time");

@@ -184,6 +184,10 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build,
                   made.error().advice);
       return;
     }
+    if (!made->unknown.empty()) {
+      set_no_time(verdict, "the kernel's time cannot be modelled: " + made->unknown, "Judge it on a GPU.");
+      return;
+    }
     for (const std::string& note : made->notes) {
       add_hint(verdict, rough_time, "the time at " + to_string(build.plans[i].sizes) + " is rough: " + note);
       add_flag(verdict, rough_time);

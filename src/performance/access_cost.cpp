@@ -11,6 +11,8 @@ void for_active(const ObservedAccess& access, Visit visit) {
     visit(access.addresses[static_cast<std::size_t>(__builtin_ctz(left))]);
 }
 
+}  // namespace
+
 std::uint32_t distinct_addresses(const ObservedAccess& access) {
   std::array<std::uint64_t, warp_lanes> sorted;
   std::size_t count = 0;
@@ -19,8 +21,6 @@ std::uint32_t distinct_addresses(const ObservedAccess& access) {
   return static_cast<std::uint32_t>(std::unique(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count)) -
                                     sorted.begin());
 }
-
-}  // namespace
 
 std::uint32_t collect_sectors(const ObservedAccess& access, std::vector<std::uint64_t>& sectors) {
   const std::size_t start = sectors.size();

@@ -15,6 +15,8 @@ inline constexpr std::uint32_t line_bytes = 128;
 // Appends the 32-byte sectors that are touched, each once (address / 32); returns how many 128-byte lines they lie in.
 std::uint32_t collect_sectors(const ObservedAccess& access, std::vector<std::uint64_t>& sectors);
 
+std::uint32_t distinct_addresses(const ObservedAccess& access);
+
 // The fewest sectors that the bytes of the active lanes could lie in. Lanes that read the same place count once.
 std::uint32_t fewest_sectors(const ObservedAccess& access);
 

@@ -170,9 +170,11 @@ void BlockSampler::count_access(const TraceAccess& access, SampledBlock& block) 
   counts.fewest_wavefronts += weight * access.fewest_wavefronts;
   if (access.space == PtxSpace::shared && access.same_address > 1) {
     // Conflicting updates follow one another.
-    const double passes = access.same_address * device_.shared_atomic_cycles;
-    sum.wavefronts += weight * passes;
-    counts.shared_atomic_turns += weight * access.same_address;
+    // Floats are updated in a loop of compare-and-swap, in which half of the others' time can be hidden.
+    const bool loop = profile_.code->instructions[access.instruction].float_atomic;
+    const double turns = access.same_address * (loop ? device_.shared_atomic_loop_cycles / 2 / device_.shared_atomic_cycles : 1);
+    sum.wavefronts += weight * turns * device_.shared_atomic_cycles;
+    counts.shared_atomic_turns += weight * turns;
   }
   if (access.sectors == 0) return;
   const bool store = access.kind == ObservedAccess::Kind::store || access.kind == ObservedAccess::Kind::matrix_store;

@@ -126,6 +126,7 @@ struct TimeEstimate {
   std::vector<TimeTerm> terms;  // summed over the steps, the largest first
   std::vector<HotLine> hot_lines;
   std::vector<KernelEstimate> kernels;  // in order of their first launch
+  std::string unknown;             // what it does that the model has no price for: the time means nothing; mostly empty
   std::vector<std::string> notes;  // what made the estimate less sure: "loops were extrapolated", "timed at n=1024"
 };
 

@@ -1,0 +1,37 @@
+#include "performance/unmodelled.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace kw {
+namespace {
+
+// Of each warp: a fence or an ordered load now and then is how blocks hand over results, and takes little.
+constexpr double most_executions = 4;
+
+struct Unmodelled {
+  std::string_view what;
+  double executions = 0;  // of a warp, of all such instructions
+  double allowed = most_executions;
+};
+
+}  // namespace
+
+std::string unmodelled_work(const KernelProfile& profile) {
+  std::vector<Unmodelled> all{{"prefetches", 0, 0}, {"memory fences in a loop"}, {"volatile or acquiring loads in a loop"}};
+  for (std::size_t i = 0; i < profile.instructions.size(); ++i) {
+    const StaticInstruction& known = profile.code->instructions[i];
+    const std::string_view form = profile.code->program->origins[known.origin].form;
+    const double executions = profile.instructions[i].executions / std::max<double>(profile.warps, 1);
+    if (form.starts_with("prefetch")) all[0].executions += executions;
+    if (form.starts_with("membar") || form.starts_with("fence")) all[1].executions += executions;
+    const bool ordered = form.find(".volatile") != form.npos || form.find(".acquire") != form.npos;
+    if (known.plain_load && ordered && form.find(".shared") == form.npos) all[2].executions += executions;
+  }
+  for (const Unmodelled& each : all)
+    if (each.executions > each.allowed) return std::string(each.what);
+  return "";
+}
+
+}  // namespace kw
