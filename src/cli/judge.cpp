@@ -40,6 +40,7 @@ struct JudgeArguments {
   bool no_explain = false;
   bool counters = false;
   bool small_only = false;
+  bool audit = false;
   double limit_seconds = JudgeLimits::default_seconds;
   double limit_memory_gib = static_cast<double>(JudgeLimits::default_memory_bytes) / gibibyte;
 };
@@ -67,6 +68,7 @@ Result<JudgeOptions> options_from(const JudgeArguments& arguments, GpuBackend* g
   options.explain = !arguments.no_explain;
   options.counters = arguments.counters;
   options.full_size = !arguments.small_only;
+  options.audit = arguments.audit;
   const std::string fitting = fitting_profile(gpu);
   KW_TRY(options.profile, load_profile(arguments.profile.empty() ? fitting : arguments.profile));
   if (gpu != nullptr) options.profile.architecture = gpu->architecture();
@@ -195,6 +197,8 @@ void add_judge_command(CLI::App& app, Context& context) {
   judge->add_flag("--no-pytorch", arguments->no_pytorch, "on a GPU: do not time PyTorch");
   judge->add_flag("--no-explain", arguments->no_explain, "on a GPU: do not model where the time goes");
   judge->add_flag("--counters", arguments->counters, "on a GPU: read the hardware's counters of a correct kernel");
+  judge->add_flag("--audit", arguments->audit,
+                  "without a GPU: execute all of every full size, where that is possible, and say what was compared");
   judge->add_flag("--small-only", arguments->small_only,
                   "on a GPU: leave out the full sizes, for runs under a sanitizer or debugger");
   judge

@@ -79,6 +79,16 @@ std::string speedup_words(const Verdict& verdict) {
   return fmt::format(" ({:.2f} to {:.2f}{})", interval.low, interval.high, undecided ? ": no difference is shown" : "");
 }
 
+// What was executed and compared where the kernel is timed, when somebody asked or something was taken on trust.
+void print_audit(const Verdict& verdict) {
+  for (const FullSizeAudit& audit : verdict.audit) {
+    std::cout << fmt::format("at {}: {} of {} blocks executed, {} of {} elements compared; {}\n",
+                             to_string(audit.sizes), audit.blocks_run, audit.blocks, audit.compared, audit.elements,
+                             audit.method);
+    for (const std::string& assumed : audit.assumed) std::cout << "    assumed: " << assumed << "\n";
+  }
+}
+
 }  // namespace
 
 void print_verdict(const Verdict& verdict) {
@@ -86,6 +96,7 @@ void print_verdict(const Verdict& verdict) {
   print_resources(verdict);
   print_times(verdict);
   print_bars(verdict);
+  print_audit(verdict);
   for (const auto* list : {&verdict.findings, &verdict.hints})
     for (const VerdictFinding& finding : *list) {
       std::cout << fmt::format("{}{}: [{}] {}\n", verdict.kernel_file,

@@ -102,7 +102,8 @@ void FootprintRecorder::note_lacking(const ObservedAccess& access, std::vector<A
     if (allocation == nullptr || !allocation->holds(address, access.bytes)) continue;
     if (allocation->fully_defined || allocation->defined == nullptr) continue;
     const std::byte* defined = allocation->defined.get() + (address - allocation->base);
-    const bool whole = std::all_of(defined, defined + access.bytes, [](std::byte mark) { return mark == std::byte{1}; });
+    const bool whole =
+        std::all_of(defined, defined + access.bytes, [](std::byte mark) { return mark == std::byte{1}; });
     if (!whole) add_range(into, address, address + access.bytes);
   }
   if (into.size() >= joined_at && (into.size() & (into.size() - 1)) == 0) join_ranges(into);

@@ -13,9 +13,9 @@
 namespace kw {
 
 struct BlockFootprint {
-  std::vector<AddressRange> stored;    // global memory; sorted and joined by the recorder
-  std::vector<AddressRange> updated;   // a part of `stored`: by atomics, so that other blocks may have a share in it
-  std::vector<AddressRange> lacked;    // was read, or updated, and nobody had written it
+  std::vector<AddressRange> stored;   // global memory; sorted and joined by the recorder
+  std::vector<AddressRange> updated;  // a part of `stored`: by atomics, so that other blocks may have a share in it
+  std::vector<AddressRange> lacked;   // was read, or updated, and nobody had written it
   std::uint64_t warp_instructions = 0;
 };
 

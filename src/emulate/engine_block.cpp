@@ -125,7 +125,7 @@ bool run_block(Block& block, std::int64_t slice) {
   std::int64_t remaining_at_start = worker.remaining;
   const Program& program = *worker.launch->program;
   const bool talks = program.global_atomics || program.shared_atomics || program.shared_flags || program.spins;
-  const std::int64_t turn = worker.launch->options.overlap && talks        ? overlapping_slice
+  const std::int64_t turn = worker.launch->options.overlap && talks ? overlapping_slice
                             : program.shared_flags || program.spins ? waiting_slice
                                                                     : warp_slice;
   while (worker.stop == StopReason::none) {

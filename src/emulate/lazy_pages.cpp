@@ -70,8 +70,8 @@ Result<HostMemory> map_lazily(std::uint64_t bytes, std::string_view tile) {
   return memory;
 }
 
-LazyPages::LazyPages(std::uint64_t bytes, std::byte* data, std::byte* defined,
-                     std::shared_ptr<const PageSource> source, WorkBudget* budget)
+LazyPages::LazyPages(std::uint64_t bytes, std::byte* data, std::byte* defined, std::shared_ptr<const PageSource> source,
+                     WorkBudget* budget)
     : bytes_(bytes),
       data_(data),
       defined_(defined),

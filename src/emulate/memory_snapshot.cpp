@@ -8,7 +8,8 @@ namespace kw {
 std::uint64_t MemorySnapshot::bytes_of(const DeviceMemory& memory) {
   std::uint64_t bytes = 0;
   for (const auto& allocation : memory.allocations())
-    if (!allocation->freed && !allocation->pristine && allocation->lazy == nullptr && allocation->right != MemoryAccessRight::read_only)
+    if (!allocation->freed && !allocation->pristine && allocation->lazy == nullptr &&
+        allocation->right != MemoryAccessRight::read_only)
       bytes += 2 * std::uint64_t{allocation->bytes};
   return bytes;
 }

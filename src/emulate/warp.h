@@ -157,7 +157,7 @@ struct Block {
   RaceEntry acquired_time = 0;              // the start of the launch; of the block where time cannot tell blocks apart
   RaceEntry released_time = 0;              // others may know of what was done before
   bool acquired = false;                    // this block has looked at what others have released
-  std::array<std::uint32_t, 16> arrived{};   // threads that went on after bar.arrive
+  std::array<std::uint32_t, 16> arrived{};  // threads that went on after bar.arrive
   std::array<std::uint32_t, 16> arrivers{};  // their warps
   bool copies_async = false;  // an asynchronous copy has been issued: shadows may say that one is in flight
   HeldMemory held;
@@ -258,8 +258,8 @@ void report_deadlock(Block& block);  // nobody can go on
 // --- engine_races.cpp
 void tick(Worker& worker);  // something is ordered
 void refresh_moment(Warp& warp);
-void order_warp(Warp& warp);     // bar.warp.sync, shfl.sync ...
-void order_block(Block& block);  // barriers
+void order_warp(Warp& warp);                          // bar.warp.sync, shfl.sync ...
+void order_block(Block& block);                       // barriers
 void order_warps(Block& block, std::uint32_t warps);  // barriers of a part of the block; bit i: warp i
 void acquire(Warp& warp, bool device_wide);
 void release(Warp& warp, bool device_wide);

@@ -80,8 +80,11 @@ bool pay(Worker& worker) {
   WorkBudget* budget = worker.launch->options.budget;
   UnpaidWork work = std::exchange(worker.unpaid, {});
   if (budget == nullptr) return true;
-  // Prices are those of checked runs.
-  if (!worker.launch->options.look_for_races) work.units /= 2;
+  // Prices are those of checked runs; matrix products cost the same without checks.
+  const auto& functions = worker.launch->program->functions;
+  const bool products = std::any_of(functions.begin(), functions.end(),
+                                    [](const FunctionCode& function) { return !function.matrices.empty(); });
+  if (!worker.launch->options.look_for_races && !products) work.units /= 2;
   // What exceeds the budget by a little was done all the same: only what comes next is refused.
   const bool paid = budget->charge(WorkKind::blocks, work.blocks, work.block_units) &&
                     budget->charge(WorkKind::instructions, work.instructions, work.units);

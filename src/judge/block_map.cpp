@@ -5,14 +5,14 @@
 namespace kw {
 namespace {
 
-constexpr std::size_t most_ranges = 4'000'000;    // of all blocks
-constexpr std::uint64_t most_tries = 2'000'000;   // of blocks, in a search
+constexpr std::size_t most_ranges = 4'000'000;   // of all blocks
+constexpr std::uint64_t most_tries = 2'000'000;  // of blocks, in a search
 constexpr std::size_t skimmed_at_once = 256;
 
 bool holds(const std::vector<AddressRange>& ranges, std::int64_t address) {
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), address, [](std::int64_t wanted, const auto& range) {
-    return wanted < static_cast<std::int64_t>(range.begin);
-  });
+  const auto after = std::upper_bound(
+      ranges.begin(), ranges.end(), address,
+      [](std::int64_t wanted, const auto& range) { return wanted < static_cast<std::int64_t>(range.begin); });
   return after != ranges.begin() && address < static_cast<std::int64_t>(std::prev(after)->end);
 }
 
@@ -46,7 +46,8 @@ void BlockMap::learn(const Skim& skim, Random& random) {
   // In the middle half, because blocks at an edge may have less to do.
   for (std::size_t d = 0; d < 3; ++d) {
     const std::int64_t quarter = grid_[d] / 4;
-    base_[d] = static_cast<std::uint64_t>(random.integer(quarter, std::max<std::int64_t>(quarter, grid_[d] - 1 - quarter)));
+    base_[d] =
+        static_cast<std::uint64_t>(random.integer(quarter, std::max<std::int64_t>(quarter, grid_[d] - 1 - quarter)));
   }
   std::vector<std::uint64_t> wanted{number_of(base_)};
   std::array<std::uint64_t, 3> beside{};
@@ -119,8 +120,9 @@ BlockMap::Knowledge BlockMap::about(std::uint64_t address) const {
   if (all_) return Knowledge::known;
   for (std::size_t a = 0; a < patterns_.size(); ++a) {
     if (address < arrays_[a].begin || address >= arrays_[a].end) continue;
-    return patterns_[a].known ? Knowledge::known
-                              : patterns_[a].written ? Knowledge::irregular : Knowledge::never_written;
+    return patterns_[a].known     ? Knowledge::known
+           : patterns_[a].written ? Knowledge::irregular
+                                  : Knowledge::never_written;
   }
   return Knowledge::irregular;
 }
@@ -129,8 +131,9 @@ std::vector<std::uint64_t> BlockMap::writers(std::uint64_t address, std::size_t 
   std::vector<std::uint64_t> found;
   if (all_) {
     const std::uint64_t low = address >= longest_ ? address - longest_ : 0;
-    auto each = std::lower_bound(everything_.begin(), everything_.end(), low,
-                                 [](const Stored& stored, std::uint64_t wanted) { return stored.range.begin < wanted; });
+    auto each =
+        std::lower_bound(everything_.begin(), everything_.end(), low,
+                         [](const Stored& stored, std::uint64_t wanted) { return stored.range.begin < wanted; });
     for (; each != everything_.end() && each->range.begin <= address && found.size() < most; ++each)
       if (address < each->range.end) found.push_back(each->block);
   } else {

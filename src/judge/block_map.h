@@ -19,7 +19,8 @@ class BlockMap {
   using Skim = std::function<std::optional<std::map<std::uint64_t, BlockFootprint>>(const std::vector<std::uint64_t>&)>;
 
   // `arrays`: memory that may be written, each looked at by itself.
-  BlockMap(std::array<std::uint32_t, 3> grid, std::vector<AddressRange> arrays) : grid_(grid), arrays_(std::move(arrays)) {}
+  BlockMap(std::array<std::uint32_t, 3> grid, std::vector<AddressRange> arrays)
+      : grid_(grid), arrays_(std::move(arrays)) {}
 
   void learn(const Skim& skim, Random& random);
   // Looks at every block, where what was learned does not hold. False when that is too much.
@@ -35,9 +36,9 @@ class BlockMap {
   std::uint64_t blocks() const { return std::uint64_t{grid_[0]} * grid_[1] * grid_[2]; }
 
  private:
-  struct Pattern {                           // of one array
-    std::vector<AddressRange> stored;        // by the base block
-    std::array<std::int64_t, 3> shift{};     // from a block to the next in each dimension
+  struct Pattern {                        // of one array
+    std::vector<AddressRange> stored;     // by the base block
+    std::array<std::int64_t, 3> shift{};  // from a block to the next in each dimension
     bool known = false;
     bool written = false;  // by any block that was looked at
   };
@@ -54,7 +55,7 @@ class BlockMap {
   std::array<std::uint32_t, 3> grid_;
   std::vector<AddressRange> arrays_;
   std::array<std::uint64_t, 3> base_{};
-  std::vector<Pattern> patterns_;  // by array
+  std::vector<Pattern> patterns_;   // by array
   std::vector<Stored> everything_;  // by address, when every block was looked at
   std::uint64_t longest_ = 0;       // of its ranges
   bool all_ = false;

@@ -9,9 +9,9 @@ namespace kw {
 
 struct Trial {
   PlanRun run;
-  double read_share = 0;                     // of the inputs' bytes; see Examination
-  bool defined = false;                      // the run ended, and every byte of the outputs was written
-  WorstOutput worst;                         // then
+  double read_share = 0;  // of the inputs' bytes; see Examination
+  bool defined = false;   // the run ended, and every byte of the outputs was written
+  WorstOutput worst;      // then
 
   bool right() const { return run.status == RunStatus::ok && defined && worst.comparison.ok; }
 };

@@ -54,9 +54,7 @@ class Examiner {
     return allowed_work(task_, one, naive, waits_);
   }
 
-  const LaunchPlan& plan_of(const Case& one) const {
-    return build_.plans.at(one.question).plan;
-  }
+  const LaunchPlan& plan_of(const Case& one) const { return build_.plans.at(one.question).plan; }
 
   bool is_left_out(const Case& one) const { return allowed(one).left_out || (one.optional && required_only_); }
 
@@ -342,8 +340,8 @@ class Examiner {
   WorkBudget* const budget_;
   const bool required_only_;
   bool waits_ = false;
-  bool may_give_up_ = false;                // that the case that is running takes too long says nothing
-  bool beyond_us_ = false;                  // it says nothing, and nothing else can be said
+  bool may_give_up_ = false;  // that the case that is running takes too long says nothing
+  bool beyond_us_ = false;    // it says nothing, and nothing else can be said
   RunLimits limits_;
   RunOptions options_;
   std::unique_ptr<EmulatedDevice> device_;    // of the cases of one size

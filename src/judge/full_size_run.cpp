@@ -12,13 +12,13 @@ namespace kw {
 namespace {
 
 // Warp instructions; ten million take about a second of one core.
-constexpr double most_instructions = 250e6;   // of one check
-constexpr double cheap_whole = 250e3;        // a plan that takes no more is executed as a whole
+constexpr double most_instructions = 250e6;    // of one check
+constexpr double cheap_whole = 250e3;          // a plan that takes no more is executed as a whole
 constexpr double sample_instructions = 500e3;  // after that, no further elements are looked at
 constexpr double spread_instructions = 300e3;  // blocks at random, to see whether all do as much
 constexpr std::size_t most_spread = 400;
 constexpr double skim_all_instructions = 6e6;
-constexpr std::int64_t skim_limit = 400'000;  // of one block
+constexpr std::int64_t skim_limit = 400'000;                 // of one block
 constexpr std::size_t first_targets = 3, most_targets = 16;  // elements that blocks are looked for
 constexpr std::size_t most_writers = 4096;                   // of one element
 constexpr std::size_t most_lacking = 20'000;                 // addresses that are looked up in a round
@@ -35,9 +35,8 @@ bool takes_turns(const Program& program) {
 
 }  // namespace
 
-FullSizeRun::FullSizeRun(const Task& task, const KernelBuild& build, const LoadedModule& module,
-                         const SizedPlan& sized, std::shared_ptr<const FullSizeTruth> truth, std::uint64_t seed,
-                         WorkBudget* budget)
+FullSizeRun::FullSizeRun(const Task& task, const KernelBuild& build, const LoadedModule& module, const SizedPlan& sized,
+                         std::shared_ptr<const FullSizeTruth> truth, std::uint64_t seed, WorkBudget* budget)
     : task_(task),
       build_(build),
       module_(module),
@@ -69,10 +68,11 @@ FullSizeRun::Found FullSizeRun::settle(VerdictStatus status, VerdictFinding foun
 FullSizeRun::Found FullSizeRun::give_up(const std::string& reason) {
   outcome_.audit.method = "not checked";
   outcome_.audit.assumed.push_back(reason);
-  return settle(VerdictStatus::unsupported,
-                finding("full_size_not_checked",
-                        fmt::format("the values at {} cannot be checked here: {}", to_string(sized_.sizes), reason),
-                        "Let each block do its own part of the output, with less work for each; or judge it on a GPU."));
+  return settle(
+      VerdictStatus::unsupported,
+      finding("full_size_not_checked",
+              fmt::format("the values at {} cannot be checked here: {}", to_string(sized_.sizes), reason),
+              "Let each block do its own part of the output, with less work for each; or judge it on a GPU."));
 }
 
 FullSizeOutcome FullSizeRun::check(bool whole) {
@@ -146,7 +146,8 @@ Result<void> FullSizeRun::look_at_plan() {
     const auto* launch = std::get_if<ProfiledLaunch>(&skimmed_.steps[i]);
     if (launch == nullptr) continue;
     KW_TRY(const Program* program, module_.program(launch->arguments.kernel));
-    one_after_the_other_ = one_after_the_other_ || program->spins || launch->arguments.cooperative || takes_turns(*program);
+    one_after_the_other_ =
+        one_after_the_other_ || program->spins || launch->arguments.cooperative || takes_turns(*program);
     const auto& grid = launch->arguments.grid;
     outcome_.audit.blocks += std::uint64_t{grid[0]} * grid[1] * grid[2];
   }
@@ -197,7 +198,8 @@ std::vector<FullSizeRun::Target> FullSizeRun::choose_targets(std::size_t wanted)
     if (places.empty()) continue;
     std::vector<std::int64_t> chosen;
     for (std::size_t k = 0; k < wanted; ++k)
-      chosen.push_back(places[static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(places.size()) - 1))]);
+      chosen.push_back(
+          places[static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(places.size()) - 1))]);
     if (executed_.empty()) chosen.back() = random_.integer(0, 1) == 0 ? places.front() : places.back();
     for (const std::int64_t element : chosen) targets.push_back({i, element, address_of(i, element)});
   }
@@ -291,8 +293,8 @@ FullSizeRun::Found FullSizeRun::run_spread() {
   const auto step = maps_.begin()->first;
   const std::uint64_t blocks = maps_.begin()->second.blocks();
   const double each = work_of_everything() / static_cast<double>(blocks);
-  const auto wanted = static_cast<std::size_t>(std::clamp(spread_instructions / std::max(each, 1.0), 2.0,
-                                                          static_cast<double>(most_spread)));
+  const auto wanted = static_cast<std::size_t>(
+      std::clamp(spread_instructions / std::max(each, 1.0), 2.0, static_cast<double>(most_spread)));
   if (each * static_cast<double>(wanted) > left() / 2) return Found::right;
   Selection selection;
   std::set<std::uint64_t>& chosen = selection[step].blocks;
@@ -342,8 +344,8 @@ Result<FullSizeRun::Execution> FullSizeRun::execute(const Selection& selection) 
     const auto selected = selection.find(i);
     if (selected == selection.end() || (!selected->second.all && selected->second.blocks.empty())) continue;
     const auto& launch = std::get<ProfiledLaunch>(execution.plan.steps[i]);
-    FootprintRecorder recorder(memory, selected->second.all ? FootprintRecorder::Depth::count
-                                                            : FootprintRecorder::Depth::whole);
+    FootprintRecorder recorder(
+        memory, selected->second.all ? FootprintRecorder::Depth::count : FootprintRecorder::Depth::whole);
     RunOptions options;
     options.look_for_races = false;
     options.observer = &recorder;
@@ -409,16 +411,17 @@ FullSizeRun::Found FullSizeRun::compare_values(Execution& execution, const std::
       while (unstable != truth_->bounds[i].unstable.end() && unstable->index < static_cast<std::int64_t>(k)) ++unstable;
       const bool written = defined(i, element);
       if (!written && whole)
-        return settle(VerdictStatus::wrong,
-                      finding("unwritten_output",
-                              fmt::format("{} is never written at {}",
-                                          element_name(task_.outputs[i], sized_.sizes, element), to_string(sized_.sizes)),
-                              "Compute every element at every size."));
+        return settle(VerdictStatus::wrong, finding("unwritten_output",
+                                                    fmt::format("{} is never written at {}",
+                                                                element_name(task_.outputs[i], sized_.sizes, element),
+                                                                to_string(sized_.sizes)),
+                                                    "Compute every element at every size."));
       if (!written) continue;
       if (unstable != truth_->bounds[i].unstable.end() && unstable->index == static_cast<std::int64_t>(k))
         bound.unstable.push_back({static_cast<std::int64_t>(elements.size()), unstable->allowed});
       elements.push_back(element);
-      bytes.append(reinterpret_cast<const char*>(allocation.data.get()) + static_cast<std::size_t>(element) * width, width);
+      bytes.append(reinterpret_cast<const char*>(allocation.data.get()) + static_cast<std::size_t>(element) * width,
+                   width);
       expected.bytes.append(truth_->truth[i].bytes, k * truth_width, truth_width);
     }
     if (elements.empty()) continue;
@@ -436,9 +439,10 @@ FullSizeRun::Found FullSizeRun::compare_values(Execution& execution, const std::
     return settle(
         VerdictStatus::wrong,
         finding("wrong_at_full_size",
-                fmt::format("at {} {} is {:.6g} instead of {:.6g} ({} of {} compared elements are wrong); {:.3g} is allowed",
-                            to_string(sized_.sizes), element_name(task_.outputs[i], sized_.sizes, element), compared.got,
-                            compared.expected, compared.wrong, compared.elements, compared.allowed),
+                fmt::format(
+                    "at {} {} is {:.6g} instead of {:.6g} ({} of {} compared elements are wrong); {:.3g} is allowed",
+                    to_string(sized_.sizes), element_name(task_.outputs[i], sized_.sizes, element), compared.got,
+                    compared.expected, compared.wrong, compared.elements, compared.allowed),
                 "Compute the same at every size; is an index, a count or a stride too narrow for this one?"));
   }
   return Found::right;
@@ -458,7 +462,8 @@ void FullSizeRun::remember(const Selection& selection, const Execution& executio
       double stored = 0;
       for (const AddressRange& range : footprint.stored)
         for (const AddressRange& output : outputs_)
-          if (range.begin >= output.begin && range.end <= output.end) stored += static_cast<double>(range.end - range.begin);
+          if (range.begin >= output.begin && range.end <= output.end)
+            stored += static_cast<double>(range.end - range.begin);
       blocks_[step][number] = {number, footprint.warp_instructions, stored / output_bytes};
     }
   for (const auto& [step, blocks] : blocks_) outcome_.audit.blocks_run += blocks.size();

@@ -1,8 +1,8 @@
 #pragma once
 // A kernel's values at full size. The launch plan is executed as it is, on real inputs, as far as secret elements of
-// the outputs need it: the blocks that write them, and whatever these blocks read that earlier steps have written. Every
-// value at a sampled place that they store is compared with the reference. Where it cannot be found out which blocks
-// write an element, or what they need, everything is executed, if the budget allows that.
+// the outputs need it: the blocks that write them, and whatever these blocks read that earlier steps have written.
+// Every value at a sampled place that they store is compared with the reference. Where it cannot be found out which
+// blocks write an element, or what they need, everything is executed, if the budget allows that.
 
 #include <map>
 #include <memory>
@@ -90,13 +90,13 @@ class FullSizeRun {
   WorkBudget* const budget_;
   FullSizeOutcome outcome_;
 
-  PreparedPlan skimmed_;                 // memory for guesses
+  PreparedPlan skimmed_;                  // memory for guesses
   std::map<std::size_t, BlockMap> maps_;  // by step
-  std::vector<AddressRange> outputs_;    // where they lie: the same in every memory that is prepared
-  std::vector<AddressRange> arrays_;     // all that may be written
-  bool one_after_the_other_ = false;     // blocks wait for each other: single ones cannot be run
-  double spent_ = 0;                     // warp instructions
-  Selection executed_;                   // with the right result
+  std::vector<AddressRange> outputs_;     // where they lie: the same in every memory that is prepared
+  std::vector<AddressRange> arrays_;      // all that may be written
+  bool one_after_the_other_ = false;      // blocks wait for each other: single ones cannot be run
+  double spent_ = 0;                      // warp instructions
+  Selection executed_;                    // with the right result
   std::map<std::size_t, std::map<std::uint64_t, ExecutedBlock>> blocks_;  // the same, by step
 };
 

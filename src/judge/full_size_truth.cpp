@@ -94,7 +94,8 @@ bool from_stored(std::string_view stored, FullSizeTruth& one) {
 
 bool is_half(Dtype dtype) { return dtype == Dtype::float16 || dtype == Dtype::bfloat16; }
 
-// What PyTorch would answer, as far as that can be told without running it: in 16-bit types on a CPU that takes minutes.
+// What PyTorch would answer, as far as that can be told without running it: in 16-bit types on a CPU that takes
+// minutes.
 OutputTensor rounded(const OutputTensor& truth, Dtype dtype) {
   OutputTensor made{truth.name, dtype, truth.shape, {}};
   const auto count = static_cast<std::int64_t>(truth.bytes.size() / bytes_of(truth.dtype));

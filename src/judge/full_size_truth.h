@@ -36,8 +36,8 @@ class FullSizeTruths {
 
   using Answer = Result<std::shared_ptr<const FullSizeTruth>>;
   // Starts to compute, in another thread, what is not known yet, one size after the other. `jumps`: outputs of the task
-  // may jump when inputs change in their last bit, so places where they do are looked for. `relative`: the bound of each
-  // output where everything was checked; at full size it is no stricter.
+  // may jump when inputs change in their last bit, so places where they do are looked for. `relative`: the bound of
+  // each output where everything was checked; at full size it is no stricter.
   void prepare(bool jumps, std::vector<double> relative);
   // Waits for it. An error: the task is too large for a reference on this machine, or the reference failed.
   Answer at(std::size_t train_size);

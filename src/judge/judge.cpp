@@ -175,7 +175,8 @@ std::vector<double> small_bounds(const CaseSet& cases) {
 // Have elements been seen whose truth jumps?
 bool outputs_may_jump(const CaseSet& cases) {
   return std::any_of(cases.cases.begin(), cases.cases.end(), [](const Case& one) {
-    return std::any_of(one.bounds.begin(), one.bounds.end(), [](const ErrorBound& bound) { return !bound.unstable.empty(); });
+    return std::any_of(one.bounds.begin(), one.bounds.end(),
+                       [](const ErrorBound& bound) { return !bound.unstable.empty(); });
   });
 }
 

@@ -163,9 +163,8 @@ void Judge::explain_time(const KernelBuild& build, const LoadedModule& module, c
   if (!verdict.times.empty()) verdict.times.front().limiter = made->limiter;
 }
 
-void Judge::add_times(TaskEntry& entry, const KernelBuild& build,
-                      const std::vector<std::unique_ptr<FullSizeRun>>& runs, std::size_t first_timed_plan,
-                      WorkBudget& budget, Verdict& verdict, double checked_share) {
+void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const std::vector<std::unique_ptr<FullSizeRun>>& runs,
+                      std::size_t first_timed_plan, WorkBudget& budget, Verdict& verdict, double checked_share) {
   const Task& task = entry.book.task();
   const auto start = std::chrono::steady_clock::now();
   const auto naive = naive_times(entry);

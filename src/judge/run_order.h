@@ -13,7 +13,7 @@ struct RunOrder {
   std::uint64_t blocks = 0;
   bool copies_land_early = false;  // asynchronous copies: at once, instead of at the wait
 
-  bool overlap = false;            // blocks and warps that talk to each other are interrupted all the time
+  bool overlap = false;  // blocks and warps that talk to each other are interrupted all the time
 
   bool natural() const { return warps == 0 && blocks == 0 && !copies_land_early && !overlap; }
   RunOptions apply(RunOptions options) const;

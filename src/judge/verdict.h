@@ -104,11 +104,11 @@ struct VerdictWork {
 // How the values at one of the train sizes were checked, without a GPU.
 struct FullSizeAudit {
   Sizes sizes;
-  std::string method;                // in words
-  std::uint64_t blocks = 0;          // of all launches
-  std::uint64_t blocks_run = 0;      // to their end, on real inputs
-  std::uint64_t elements = 0;        // of all outputs
-  std::uint64_t compared = 0;        // with the reference
+  std::string method;            // in words
+  std::uint64_t blocks = 0;      // of all launches
+  std::uint64_t blocks_run = 0;  // to their end, on real inputs
+  std::uint64_t elements = 0;    // of all outputs
+  std::uint64_t compared = 0;    // with the reference
   std::uint64_t warp_instructions = 0;
   std::vector<std::string> assumed;  // what was taken on trust, or could not be done
 };
@@ -142,7 +142,7 @@ struct Verdict {
   std::vector<KernelCounters> counters;  // of the hardware, at the first train size; each launch
   std::string measured_limiter;          // by them
 
-  std::string full_size;            // "checked" or "unchecked": were values compared where it is timed? Empty: not reached
+  std::string full_size;  // "checked" or "unchecked": were values compared where it is timed? Empty: not reached
   std::vector<FullSizeAudit> audit;  // at each train size
 
   Risk risk;

@@ -172,7 +172,8 @@ void BlockSampler::count_access(const TraceAccess& access, SampledBlock& block) 
     // Conflicting updates follow one another.
     // Floats are updated in a loop of compare-and-swap, in which half of the others' time can be hidden.
     const bool loop = profile_.code->instructions[access.instruction].float_atomic;
-    const double turns = access.same_address * (loop ? device_.shared_atomic_loop_cycles / 2 / device_.shared_atomic_cycles : 1);
+    const double turns =
+        access.same_address * (loop ? device_.shared_atomic_loop_cycles / 2 / device_.shared_atomic_cycles : 1);
     sum.wavefronts += weight * turns * device_.shared_atomic_cycles;
     counts.shared_atomic_turns += weight * turns;
   }

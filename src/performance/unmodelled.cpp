@@ -10,6 +10,8 @@ namespace {
 // Of each warp: a fence or an ordered load now and then is how blocks hand over results, and takes little.
 constexpr double most_executions = 4;
 
+constexpr double most_swaps = 2000;  // of the whole grid, at one address
+
 struct Unmodelled {
   std::string_view what;
   double executions = 0;  // of a warp, of all such instructions
@@ -19,7 +21,8 @@ struct Unmodelled {
 }  // namespace
 
 std::string unmodelled_work(const KernelProfile& profile) {
-  std::vector<Unmodelled> all{{"prefetches", 0, 0}, {"memory fences in a loop"}, {"volatile or acquiring loads in a loop"}};
+  std::vector<Unmodelled> all{
+      {"prefetches", 0, 0}, {"memory fences in a loop"}, {"volatile or acquiring loads in a loop"}};
   for (std::size_t i = 0; i < profile.instructions.size(); ++i) {
     const StaticInstruction& known = profile.code->instructions[i];
     const std::string_view form = profile.code->program->origins[known.origin].form;
@@ -29,6 +32,13 @@ std::string unmodelled_work(const KernelProfile& profile) {
     const bool ordered = form.find(".volatile") != form.npos || form.find(".acquire") != form.npos;
     if (known.plain_load && ordered && form.find(".shared") == form.npos) all[2].executions += executions;
   }
+  // Who loses goes round again: how often, depends on how many try at the same time.
+  const bool swaps =
+      std::any_of(profile.code->instructions.begin(), profile.code->instructions.end(), [&](const auto& known) {
+        const std::string_view form = profile.code->program->origins[known.origin].form;
+        return form.starts_with("atom") && form.find(".cas") != form.npos && form.find(".shared") == form.npos;
+      });
+  if (swaps && profile.hottest_updates > most_swaps) return "compare-and-swap loops at one address";
   for (const Unmodelled& each : all)
     if (each.executions > each.allowed) return std::string(each.what);
   return "";
