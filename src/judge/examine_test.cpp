@@ -19,13 +19,8 @@ Examination examined(const Task& task, const std::string& kernel) {
   return examine(task, build, *module, **cases, {});
 }
 
-struct Silent : AccessObserver {
-  LaneMask executes(Warp&, const Instruction&, LaneMask, LaneMask active) override { return active; }
-};
-
 TEST(ReadMarks, CountEachByteOnce) {
-  Silent silent;
-  ReadMarks marks(silent, {{1000, 1100}, {2000, 2100}});
+  ReadMarks marks({{1000, 1100}, {2000, 2100}});
   EXPECT_EQ(marks.share(), 0);
   for (int i = 0; i < 3; ++i) marks.mark(1000, 50);
   marks.mark(1040, 20);
