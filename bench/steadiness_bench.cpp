@@ -166,7 +166,7 @@ class Steadiness {
           judging.profile = profile;
           judging.secret = fmt::format("steadiness {}", secret);
           judging.cache = false;
-          judging.want_time = secret % options_.full_every == 0;
+          judging.want_time = judging.full_size = secret % options_.full_every == 0;
           Judge judge(service, judging);
           for (const Subject& subject : group.subjects) {
             if (interrupted()) break;

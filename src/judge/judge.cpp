@@ -395,7 +395,10 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
     stage("explain the time");
     return verdict;
   }
-  if (!options_.full_size) return verdict;
+  if (!options_.full_size) {
+    verdict.flags.push_back("small_only");
+    return verdict;
+  }
   const auto runs = check_full_sizes(entry, build, *module, first_timed_plan, text, budget, verdict);
   if (verdict.status != VerdictStatus::correct) return verdict;
   stage("check the full size");

@@ -11,6 +11,7 @@ Verdict judge_with(const Task& task, const std::string& kernel, int secret) {
   options.secret = "order and inputs " + std::to_string(secret);
   options.cache = false;
   options.want_time = false;
+  options.full_size = false;
   return Judge(test_service(), options).judge(task, kernel, "kernel.cu");
 }
 
