@@ -24,6 +24,7 @@ struct FullSizeOutcome {
   VerdictStatus status = VerdictStatus::correct;  // or wrong, fault, unsupported, timeout
   std::vector<VerdictFinding> findings;           // what is wrong, when something is
   FullSizeAudit audit;
+  bool unchecked = false;  // right as far as is known: it takes too much work to see
 };
 
 class FullSizeRun {
@@ -51,6 +52,7 @@ class FullSizeRun {
     std::vector<EmulatorFinding> findings;
     std::string unsupported;
     double instructions = 0;
+    bool called_again = false;  // a second time, because variables were left changed
   };
   struct Target {
     std::size_t output = 0;
@@ -72,6 +74,7 @@ class FullSizeRun {
   Found run_spread();
   Found run_everything();
   Result<Execution> execute(const Selection& selection) const;
+  Result<void> run_steps(const Selection& selection, Execution& execution) const;
   Found judge_execution(Execution& execution, const std::vector<Target>& targets, bool whole);
   Found compare_values(Execution& execution, const std::vector<Target>& targets, bool whole);
   void remember(const Selection& selection, const Execution& execution);

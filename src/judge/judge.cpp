@@ -444,6 +444,15 @@ std::vector<std::unique_ptr<FullSizeRun>> Judge::check_full_sizes(TaskEntry& ent
     auto run = std::make_unique<FullSizeRun>(task, build, module, build.plans[i], *truth, seed + i, &budget);
     FullSizeOutcome outcome = run->check(audit);
     verdict.audit.push_back(std::move(outcome.audit));
+    if (outcome.unchecked) {
+      verdict.full_size = "unchecked";
+      verdict.flags.push_back("unchecked_path");
+      set_no_time(
+          verdict,
+          "the values at " + to_string(build.plans[i].sizes) + " are unchecked: " + verdict.audit.back().assumed.back(),
+          "Let each block do its own part of the output; or judge it on a GPU.");
+      return {};
+    }
     for (VerdictFinding& finding : outcome.findings) add_finding(verdict, std::move(finding));
     if (outcome.status != VerdictStatus::correct) {
       verdict.status = outcome.status;
