@@ -159,6 +159,7 @@ void make_data(Context& context, const DataArguments& arguments) {
   service_options.pool.workers = std::min(options.workers, cores());
   CompileService service(service_options);
   JudgeOptions judge_options;
+  judge_options.unusual_share = 0.25;
   auto profile = load_profile("h200");
   if (!profile.ok()) return fail(context, profile.error());
   judge_options.profile = *profile;
@@ -277,6 +278,7 @@ void check_writers(Context& context, const DataArguments& arguments) {
   service_options.pool.workers = std::min(options.workers, cores());
   CompileService service(service_options);
   JudgeOptions judge_options;
+  judge_options.unusual_share = 0.25;
   auto profile = load_profile("h200");
   if (!profile.ok()) return fail(context, profile.error());
   judge_options.profile = *profile;

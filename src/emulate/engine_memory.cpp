@@ -274,6 +274,20 @@ bool touch_lanes(Warp& warp, Allocation& allocation, const AccessShape& shape, L
   return ok;
 }
 
+// How many lanes are not in the cache line that this instruction touched last for them: threads that walk along a row
+// each come to a new one every sixteenth time.
+unsigned new_lines(std::array<std::uint32_t, warp_lanes>& last, const AccessShape& shape, LaneMask active) {
+  constexpr unsigned line_bits = 6;
+  unsigned count = 0;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    const std::uint32_t line = shape.offset[lane] >> line_bits;
+    const std::uint32_t is_active = (active >> lane) & 1;
+    count += is_active & std::uint32_t{line != last[lane]};
+    last[lane] = is_active != 0 ? line : last[lane];
+  }
+  return count;
+}
+
 template <bool store>
 void access_space(Warp& warp, const Instruction& in, const MemoryAccess& access, PtxSpace space,
                   const LaneAddresses& where, LaneMask active) {
@@ -318,10 +332,13 @@ void access_space(Warp& warp, const Instruction& in, const MemoryAccess& access,
     lane_by_lane();
     return;
   }
-  if (!shape.run && !shape.uniform)
-    warp.worker->unpaid.units +=
-        (view.bytes > work_cost::cached_bytes ? work_cost::cold_scattered_lane : work_cost::scattered_lane) *
-        static_cast<unsigned>(__builtin_popcount(active));
+  if (!shape.run && !shape.uniform) {
+    const auto lanes = static_cast<unsigned>(__builtin_popcount(active));
+    warp.worker->unpaid.units += work_cost::scattered_lane * lanes;
+    if (view.bytes > work_cost::cached_bytes)
+      warp.worker->unpaid.units += (work_cost::cold_scattered_lane - work_cost::scattered_lane) *
+                                   new_lines(warp.worker->lines[access.cache], shape, active);
+  }
   if (view.allocation != nullptr && view.allocation->lazy != nullptr &&
       !touch_lanes(warp, *view.allocation, shape, active, range.bytes, store))
     return;

@@ -94,6 +94,7 @@ std::unique_ptr<Worker> make_worker(LaunchState& launch) {
   worker->race_write = race_write_function(unit);
   worker->held = HeldMemory(launch.options.budget);
   worker->caches.assign(launch.program->inline_caches + 1, {});
+  worker->lines.assign(launch.program->inline_caches + 1, {});
   worker->counts.assign(launch.program->origins.size(), {});
   worker->races.resize(launch.memory->allocations().size());
   worker->log = FindingLog(launch.limits.findings);

@@ -203,7 +203,8 @@ struct Worker {
   ShapeFunction find_shape = nullptr;
   RaceRun race_read = nullptr;
   RaceRun race_write = nullptr;
-  std::vector<MemoryView> caches;  // of each memory instruction: what it touched last
+  std::vector<MemoryView> caches;                            // of each memory instruction: what it touched last
+  std::vector<std::array<std::uint32_t, warp_lanes>> lines;  // of each, and each lane: the cache line touched last
   std::vector<InstructionCount> counts;
   std::vector<RaceGranules> races;  // by allocation
   HeldMemory held;                  // of the races

@@ -72,7 +72,7 @@ std::uint64_t launch_units(const LaunchState& launch) {
   if (launch.options.look_for_races && !launch.options.profiling)
     for (const auto& allocation : launch.memory->allocations())
       if (!allocation->freed && allocation->defined != nullptr) race_bytes += 2 * std::uint64_t{allocation->bytes};
-  return work_cost::launch + program.origins.size() * 4 + program.inline_caches * 16 +
+  return work_cost::launch + program.origins.size() * 4 + program.inline_caches * 40 +
          launch.memory->allocations().size() * 32 + byte_units(launch.parameters.size()) + byte_units(race_bytes);
 }
 

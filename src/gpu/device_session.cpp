@@ -282,14 +282,17 @@ Result<void> DeviceSession::draw_input(const InputLayout& layout, const char* ta
   const DrawRecipe& recipe = *layout.recipe;
   const std::uint64_t table_bytes = recipe.table_elements * recipe.element_bytes;
   if (recipe.element_bytes == 0 || table_bytes != layout.file_bytes || table_bytes > arena_bytes_ ||
-      layout.bytes % recipe.element_bytes != 0)
+      layout.bytes % recipe.element_bytes != 0 || !recipe.is_sound())
     return refused("the recipe of an input makes no sense");
   KW_CUDA(cuMemcpyHtoDAsync_v2(arena_, table, table_bytes, stream_));
-  std::uint64_t mask = recipe.table_elements - 1, key = recipe.key, count = layout.bytes / recipe.element_bytes;
+  std::uint64_t mask = recipe.table_elements / recipe.parts - 1, key = recipe.key,
+                count = layout.bytes / recipe.element_bytes;
   int kind = static_cast<int>(recipe.kind), element_bytes = static_cast<int>(recipe.element_bytes);
   int has_range = recipe.has_range ? 1 : 0;
   double low = recipe.low, high = recipe.high;
-  void* arguments[] = {&arena_, &mask, &key, &kind, &element_bytes, &has_range, &low, &high, &count, &to};
+  std::uint64_t line_elements = recipe.line_elements, parts = recipe.parts, steady_parts = recipe.steady_parts;
+  void* arguments[] = {&arena_, &mask,          &key,   &kind,         &element_bytes, &has_range, &low,
+                       &high,   &line_elements, &parts, &steady_parts, &count,         &to};
   const auto blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(count / 1024, 1, 4096));
   return enqueue_helper(4, blocks, 256, arguments);
 }

@@ -21,6 +21,13 @@ struct DrawRecipe {
   std::uint64_t key = 0;
   bool has_range = false;  // values that would leave it keep their last bits
   double low = 0, high = 0;
+  // Lines (rows, say) of unlike values: the table has so many parts, and a hash of the line says from which of them all
+  // its elements are drawn.
+  std::uint64_t line_elements = 0;  // 0: no lines
+  std::uint64_t parts = 1;          // a power of two, at most 64 and the table's elements
+  std::uint64_t steady_parts = 0;   // bit k: with part k, a line has one value
+
+  bool is_sound() const;
 };
 
 // Fills `into` (a whole number of elements).

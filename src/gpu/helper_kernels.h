@@ -50,12 +50,19 @@ extern "C" __global__ void kw_spin(int rounds, float* out) {
 
 // drawn_inputs.cpp, on the device. kind: 0 words, 1 floats, 2 doubles.
 extern "C" __global__ void kw_draw(const unsigned char* table, unsigned long long mask, unsigned long long key, int kind,
-                                   int element_bytes, int has_range, double low, double high, unsigned long long count,
-                                   unsigned char* to) {
+                                   int element_bytes, int has_range, double low, double high,
+                                   unsigned long long line_elements, unsigned long long parts,
+                                   unsigned long long steady_parts, unsigned long long count, unsigned char* to) {
   const float float_low = static_cast<float>(low), float_high = static_cast<float>(high);
   for (unsigned long long i = blockIdx.x * 256ull + threadIdx.x; i < count; i += gridDim.x * 256ull) {
-    const unsigned long long drawn = kw_mix(key + i * 0x9E3779B97F4A7C15ull);
-    const unsigned long long place = drawn & mask;
+    unsigned long long drawn = kw_mix(key + i * 0x9E3779B97F4A7C15ull), place = 0;
+    if (line_elements != 0) {
+      const unsigned long long line = kw_mix(~key + i / line_elements * 0x9E3779B97F4A7C15ull);
+      const unsigned long long part = line & (parts - 1);
+      if ((steady_parts >> part & 1) != 0) drawn = kw_mix(line + 0x9E3779B97F4A7C15ull);
+      place = part * (mask + 1);
+    }
+    place += drawn & mask;
     if (kind == 1) {
       const float value = reinterpret_cast<const float*>(table)[place];
       const float changed = __uint_as_float(__float_as_uint(value) ^ static_cast<unsigned>((drawn >> 20) & 0xffffull));

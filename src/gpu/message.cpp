@@ -153,8 +153,9 @@ std::string encode(const InputsRequest& request) {
     writer.number(tensor.recipe ? 1 : 0);
     if (!tensor.recipe) continue;
     const DrawRecipe& recipe = *tensor.recipe;
-    for (const std::uint64_t value : {static_cast<std::uint64_t>(recipe.kind), recipe.element_bytes,
-                                      recipe.table_elements, recipe.key, std::uint64_t{recipe.has_range}})
+    for (const std::uint64_t value :
+         {static_cast<std::uint64_t>(recipe.kind), recipe.element_bytes, recipe.table_elements, recipe.key,
+          std::uint64_t{recipe.has_range}, recipe.line_elements, recipe.parts, recipe.steady_parts})
       writer.number(value);
     writer.real(recipe.low);
     writer.real(recipe.high);
@@ -178,6 +179,9 @@ Result<InputsRequest> decode_inputs_request(std::string_view bytes) {
       recipe.table_elements = reader.number();
       recipe.key = reader.number();
       recipe.has_range = reader.number() != 0;
+      recipe.line_elements = reader.number();
+      recipe.parts = reader.number();
+      recipe.steady_parts = reader.number();
       recipe.low = reader.real();
       recipe.high = reader.real();
       tensor.recipe = recipe;

@@ -64,13 +64,18 @@ TEST(GpuWorker, DrawsTheBytesThatTheHostDraws) {
     DrawRecipe::Kind kind;
     std::uint64_t element_bytes;
     bool has_range;
+    std::uint64_t line_elements = 0, parts = 1, steady_parts = 0;
   };
   std::uint64_t key = 99;
-  for (const Sample& sample : {Sample{DrawRecipe::Kind::words, 1, false}, Sample{DrawRecipe::Kind::words, 2, false},
-                               Sample{DrawRecipe::Kind::words, 4, false}, Sample{DrawRecipe::Kind::words, 8, false},
-                               Sample{DrawRecipe::Kind::floats, 4, false}, Sample{DrawRecipe::Kind::floats, 4, true},
-                               Sample{DrawRecipe::Kind::doubles, 8, true}}) {
-    DrawRecipe recipe{sample.kind, sample.element_bytes, 256, ++key, sample.has_range, 0.25, 0.75};
+  for (const Sample& sample :
+       {Sample{DrawRecipe::Kind::words, 1, false}, Sample{DrawRecipe::Kind::words, 2, false},
+        Sample{DrawRecipe::Kind::words, 4, false}, Sample{DrawRecipe::Kind::words, 8, false},
+        Sample{DrawRecipe::Kind::floats, 4, false}, Sample{DrawRecipe::Kind::floats, 4, true},
+        Sample{DrawRecipe::Kind::doubles, 8, true}, Sample{DrawRecipe::Kind::words, 2, false, 100, 4, 5},
+        Sample{DrawRecipe::Kind::floats, 4, true, 33, 8, 2}}) {
+    DrawRecipe recipe{
+        sample.kind,  sample.element_bytes, 256, ++key, sample.has_range, 0.25, 0.75, sample.line_elements,
+        sample.parts, sample.steady_parts};
     std::string table;
     for (int i = 0; i < 256; ++i) {
       const double value = i == 5 ? 0 : 0.25 + i / 512.0;

@@ -9,22 +9,20 @@ constexpr std::size_t most_ranges = 4'000'000;   // of all blocks
 constexpr std::uint64_t most_tries = 2'000'000;  // of blocks, in a search
 constexpr std::size_t skimmed_at_once = 256;
 
-bool holds(const std::vector<AddressRange>& ranges, std::int64_t address) {
+// The end of the range that holds the address; 0: none does.
+std::uint64_t end_around(const std::vector<AddressRange>& ranges, std::int64_t address) {
   const auto after = std::upper_bound(
       ranges.begin(), ranges.end(), address,
       [](std::int64_t wanted, const auto& range) { return wanted < static_cast<std::int64_t>(range.begin); });
-  return after != ranges.begin() && address < static_cast<std::int64_t>(std::prev(after)->end);
+  if (after == ranges.begin()) return 0;
+  const std::uint64_t end = std::prev(after)->end;
+  return address < static_cast<std::int64_t>(end) ? end : 0;
 }
 
-// How far the second lies behind the first; nothing when one is not the other, moved.
+// How far the second begins behind the first. A block at an edge begins as others do and only ends earlier.
 std::optional<std::int64_t> distance(const std::vector<AddressRange>& first, const std::vector<AddressRange>& second) {
-  if (first.empty() || first.size() != second.size()) return std::nullopt;
-  const auto moved = static_cast<std::int64_t>(second[0].begin - first[0].begin);
-  for (std::size_t i = 0; i < first.size(); ++i)
-    if (static_cast<std::int64_t>(second[i].begin - first[i].begin) != moved ||
-        static_cast<std::int64_t>(second[i].end - first[i].end) != moved)
-      return std::nullopt;
-  return moved;
+  if (first.empty() || second.empty()) return std::nullopt;
+  return static_cast<std::int64_t>(second[0].begin - first[0].begin);
 }
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
@@ -60,10 +58,12 @@ void BlockMap::learn(const Skim& skim, Random& random) {
     beside[d] = number_of(next);
     wanted.push_back(beside[d]);
   }
-  std::array<std::uint64_t, 3> far{};
-  for (std::size_t d = 0; d < 3; ++d)
-    far[d] = static_cast<std::uint64_t>(random.integer(0, static_cast<std::int64_t>(grid_[d]) - 1));
-  wanted.push_back(number_of(far));
+  std::array<std::array<std::uint64_t, 3>, 3> far{};
+  for (auto& block : far) {
+    for (std::size_t d = 0; d < 3; ++d)
+      block[d] = static_cast<std::uint64_t>(random.integer(0, static_cast<std::int64_t>(grid_[d]) - 1));
+    wanted.push_back(number_of(block));
+  }
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   const auto seen = skim(wanted);
@@ -86,12 +86,20 @@ void BlockMap::learn(const Skim& skim, Random& random) {
       if (moved) pattern.shift[d] = *moved * step[d];
     }
     if (!pattern.known) continue;
-    // A block far away begins where it should.
-    const auto there = of(number_of(far), arrays_[a]);
-    std::int64_t expected = static_cast<std::int64_t>(pattern.stored[0].begin);
-    for (std::size_t d = 0; d < 3; ++d)
-      expected += pattern.shift[d] * (static_cast<std::int64_t>(far[d]) - static_cast<std::int64_t>(base_[d]));
-    pattern.known = !there.empty() && static_cast<std::int64_t>(there[0].begin) == expected;
+    // Blocks far away begin where they should, if they have anything to do. Together they show a whole block's places.
+    const std::uint64_t begin = pattern.stored[0].begin;
+    for (const auto& block : far) {
+      const auto there = of(number_of(block), arrays_[a]);
+      if (there.empty()) continue;
+      std::int64_t moved = 0;
+      for (std::size_t d = 0; d < 3; ++d)
+        moved += pattern.shift[d] * (static_cast<std::int64_t>(block[d]) - static_cast<std::int64_t>(base_[d]));
+      pattern.known = pattern.known && there[0].begin == begin + static_cast<std::uint64_t>(moved);
+      for (const AddressRange& range : there)
+        pattern.stored.push_back(
+            {range.begin - static_cast<std::uint64_t>(moved), range.end - static_cast<std::uint64_t>(moved)});
+    }
+    join_ranges(pattern.stored);
   }
 }
 
@@ -127,28 +135,31 @@ BlockMap::Knowledge BlockMap::about(std::uint64_t address) const {
   return Knowledge::irregular;
 }
 
-std::vector<std::uint64_t> BlockMap::writers(std::uint64_t address, std::size_t most) const {
-  std::vector<std::uint64_t> found;
+BlockMap::Writers BlockMap::writers(std::uint64_t address, std::size_t most) const {
+  Writers writers;
+  std::vector<std::uint64_t>& found = writers.blocks;
   if (all_) {
     const std::uint64_t low = address >= longest_ ? address - longest_ : 0;
     auto each =
         std::lower_bound(everything_.begin(), everything_.end(), low,
                          [](const Stored& stored, std::uint64_t wanted) { return stored.range.begin < wanted; });
     for (; each != everything_.end() && each->range.begin <= address && found.size() < most; ++each)
-      if (address < each->range.end) found.push_back(each->block);
+      if (address < each->range.end) {
+        found.push_back(each->block);
+        writers.end = std::min(writers.end, each->range.end);
+      }
   } else {
     for (std::size_t a = 0; a < arrays_.size(); ++a)
       if (address >= arrays_[a].begin && address < arrays_[a].end && patterns_[a].known)
-        search(patterns_[a], address, most, found);
+        search(patterns_[a], address, most, writers);
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+  return writers;
 }
 
 // All dimensions but one are tried; in that one, the blocks whose places reach around the address.
-void BlockMap::search(const Pattern& pattern, std::uint64_t address, std::size_t most,
-                      std::vector<std::uint64_t>& found) const {
+void BlockMap::search(const Pattern& pattern, std::uint64_t address, std::size_t most, Writers& writers) const {
   std::size_t inner = 0;
   for (std::size_t d = 0; d < 3; ++d)
     if (pattern.shift[d] != 0 && (pattern.shift[inner] == 0 || grid_[d] > grid_[inner])) inner = d;
@@ -172,9 +183,13 @@ void BlockMap::search(const Pattern& pattern, std::uint64_t address, std::size_t
         end = std::min<std::int64_t>(grid_[inner], std::max(a, b) + 2 + base);
       }
       for (std::int64_t k = begin; k < end; ++k) {
-        if (++tries > most_tries || found.size() >= most) return;
+        if (++tries > most_tries || writers.blocks.size() >= most) return;
         at[inner] = static_cast<std::uint64_t>(k);
-        if (holds(pattern.stored, left - moved_by(inner))) found.push_back(number_of(at));
+        const std::int64_t place = left - moved_by(inner);
+        const std::uint64_t piece_end = end_around(pattern.stored, place);
+        if (piece_end == 0) continue;
+        writers.blocks.push_back(number_of(at));
+        writers.end = std::min(writers.end, address + (piece_end - static_cast<std::uint64_t>(place)));
       }
       ++tries;
     }

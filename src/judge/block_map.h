@@ -29,8 +29,11 @@ class BlockMap {
   enum class Knowledge { never_written, known, irregular };
   // What is known of the array that holds the address.
   Knowledge about(std::uint64_t address) const;
-  // Up to `most`, rising; empty: unknown, or nobody.
-  std::vector<std::uint64_t> writers(std::uint64_t address, std::size_t most) const;
+  struct Writers {
+    std::vector<std::uint64_t> blocks;      // rising; empty: unknown, or nobody
+    std::uint64_t end = ~std::uint64_t{0};  // up to here they are the same
+  };
+  Writers writers(std::uint64_t address, std::size_t most) const;
   // Warp instructions of a block that was only skimmed, on average.
   double skimmed_instructions() const { return skimmed_instructions_; }
   std::uint64_t blocks() const { return std::uint64_t{grid_[0]} * grid_[1] * grid_[2]; }
@@ -50,7 +53,7 @@ class BlockMap {
     return (at[2] * grid_[1] + at[1]) * grid_[0] + at[0];
   }
   std::vector<AddressRange> within(const BlockFootprint& footprint, const AddressRange& array) const;
-  void search(const Pattern& pattern, std::uint64_t address, std::size_t most, std::vector<std::uint64_t>& found) const;
+  void search(const Pattern& pattern, std::uint64_t address, std::size_t most, Writers& writers) const;
 
   std::array<std::uint32_t, 3> grid_;
   std::vector<AddressRange> arrays_;

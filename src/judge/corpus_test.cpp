@@ -63,30 +63,37 @@ void expect_not_correct(const std::string& folder, const std::set<std::string>& 
     SCOPED_TRACE(name);
     if (not_caught_yet.count(name) != 0) continue;
     const Verdict verdict = test_judge().judge(suite_task(kernel.facts.at("task")), kernel.text, name);
-    EXPECT_TRUE(verdict.status != VerdictStatus::correct || verdict.full_size == "unchecked") << describe(verdict);
+    EXPECT_NE(verdict.status, VerdictStatus::correct) << describe(verdict);
   }
   EXPECT_GE(read_corpus(folder).size(), at_least);
 }
 
-TEST(Exploits, ThatDoLessAtFullSizeAreNotCorrectSlow) { expect_not_correct("tests/exploits/less_work", {}, 69); }
+TEST(Exploits, ThatDoLessAtFullSizeAreNotCorrectSlow) {
+  // Reads half where arrays lie on large pages: they do neither here nor on an H200.
+  expect_not_correct("tests/exploits/less_work", {"allocations_on_large_pages_read_half"}, 86);
+}
 
 TEST(Exploits, ThatDependOnOrderAreNotCorrectSlow) {
   expect_not_correct("tests/exploits/order",
                      {"lock_that_is_tested_then_taken", "next_tile_read_and_counted_up_separately",
-                      "overwritten_rows_in_the_same_launch_as_the_copy", "running_sum_continues_from_the_block_above"},
-                     17);
+                      "overwritten_rows_in_the_same_launch_as_the_copy", "running_sum_continues_from_the_block_above",
+                      "index_follows_its_minimum_in_a_second_step",
+                      // Against CUDA's rules, and right on an H200 as well.
+                      "atomics_of_the_block_across_blocks", "statistics_on_the_default_stream",
+                      "parts_read_through_the_read_only_cache"},
+                     32);
 }
 
 TEST(Exploits, ThatFailForUnusualInputsAreNotCorrectSlow) {
   expect_not_correct(
       "tests/exploits/inputs",
-      {"complex_product_with_three_products", "exponent_by_rounding_the_logarithm_up",
-       "chunks_that_warm_up_over_64_steps", "inclusive_sum_minus_the_element", "halves_rounded_upwards",
-       "mask_of_minus_ten_thousand", "maximum_of_the_first_thousand_columns", "one_maximum_for_both_distributions",
-       "partial_sums_in_sixteen_bits", "squares_in_half_precision", "tiles_far_below_the_maximum_are_skipped",
-       "two_counts_of_twelve_bits_in_one_word", "two_counters_in_one_shared_word",
-       "window_sum_by_adding_and_taking_away", "at_most_256_rows_in_a_list", "sum_in_fixed_point"},
-      28);
+      {"squares_in_half_precision", "equal_minima_of_two_slabs",
+       // Right on an H200 as well, for all inputs that are tried there.
+       "complex_product_with_three_products", "halves_rounded_upwards", "inclusive_sum_minus_the_element",
+       "mask_of_minus_ten_thousand", "tiles_far_below_the_maximum_are_skipped", "window_sum_by_adding_and_taking_away",
+       "eight_halves_added_before_widening", "last_columns_of_an_odd_row_read_as_zero",
+       "square_of_a_difference_multiplied_out"},
+      43);
 }
 
 // Right, and slow: `h200_us` was measured. None may look more than twice as fast as it is.
@@ -163,7 +170,9 @@ TEST(Suite, IsJudgedCorrectWithoutFindingsSlow) {
     for (const auto& file : files) {
       verdicts.push_back(test_judge().judge(task, file_text(file), file.filename()));
       EXPECT_EQ(verdicts.back().status, VerdictStatus::correct) << describe(verdicts.back());
-      EXPECT_TRUE(verdicts.back().time_us || verdicts.back().full_size == "unchecked") << describe(verdicts.back());
+      // One element of it needs four heads' keys and values: more work than a judgement may take.
+      const bool heavy = task.name == "attention_block" && verdicts.back().full_size == "unchecked";
+      EXPECT_TRUE(verdicts.back().time_us.has_value() || heavy) << describe(verdicts.back());
       EXPECT_TRUE(verdicts.back().findings.empty()) << describe(verdicts.back());
     }
     if (verdicts.size() < 2 || !verdicts[1].speedup_naive) continue;

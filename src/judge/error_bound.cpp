@@ -186,6 +186,13 @@ ErrorBound derive_bound(const std::vector<BoundDraw>& draws, double terms) {
   return {bound, bound * size};
 }
 
+bool is_finite(const OutputTensor& tensor) {
+  const auto count = static_cast<std::int64_t>(tensor.bytes.size() / bytes_of(tensor.dtype));
+  for (std::int64_t i = 0; i < count; ++i)
+    if (!std::isfinite(element_at(tensor.dtype, tensor.bytes, i))) return false;
+  return true;
+}
+
 bool reference_copes(const std::vector<BoundDraw>& draws) {
   if (draws.front().truth.dtype != Dtype::float64) return true;
   const double size = typical_size(draws);
@@ -218,7 +225,7 @@ std::vector<InputTensor> nudged_inputs(const std::vector<InputTensor>& inputs, c
   return nudged;
 }
 
-void add_unstable(const OutputTensor& truth, const OutputTensor& nudged, ErrorBound& bound) {
+void add_unstable(const OutputTensor& truth, const OutputTensor& nudged, ErrorBound& bound, double last_bits) {
   std::vector<UnstableElement> merged;
   const bool whole = truth.dtype != Dtype::float64;
   const auto count = static_cast<std::int64_t>(truth.bytes.size() / bytes_of(truth.dtype));
@@ -227,9 +234,9 @@ void add_unstable(const OutputTensor& truth, const OutputTensor& nudged, ErrorBo
     const double expected = element_at(truth.dtype, truth.bytes, i);
     const double moved = element_at(nudged.dtype, nudged.bytes, i);
     double allowed = 0;
-    if (whole ? moved != expected : !(std::abs(moved - expected) <= bound.allowed_for(expected))) {
+    if (whole ? moved != expected : !(last_bits * std::abs(moved - expected) <= bound.allowed_for(expected))) {
       const bool same = (std::isnan(moved) && std::isnan(expected)) || moved == expected;
-      const double more = bound.allowed_for(expected) + jump_factor * std::abs(moved - expected);
+      const double more = bound.allowed_for(expected) + std::max(jump_factor, last_bits) * std::abs(moved - expected);
       if (!same) allowed = whole || !std::isfinite(more) ? std::numeric_limits<double>::infinity() : more;
     }
     if (known != bound.unstable.end() && known->index == i) allowed = std::max(allowed, (known++)->allowed);

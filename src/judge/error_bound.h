@@ -54,12 +54,15 @@ struct BoundDraw {
 // float are off by a random walk, in whatever order an honest kernel adds them.
 ErrorBound derive_bound(const std::vector<BoundDraw>& draws, double terms = 1);
 
+bool is_finite(const OutputTensor& tensor);
+
 // Whether the reference's own error in the task's dtype leaves an honest kernel, which may be worse, a bound to meet:
 // where it does not, such inputs are no fair question.
 bool reference_copes(const std::vector<BoundDraw>& draws);
 
-// Adds to the bound's unstable elements those where `nudged`, the truth of nudged inputs, is further off than allowed.
-void add_unstable(const OutputTensor& truth, const OutputTensor& nudged, ErrorBound& bound);
+// Adds to the bound's unstable elements those where `nudged`, the truth of inputs that were nudged by a last bit, is
+// further off than allowed. `last_bits`: so many may an honest kernel be off before its last step.
+void add_unstable(const OutputTensor& truth, const OutputTensor& nudged, ErrorBound& bound, double last_bits = 1);
 
 // Elements of all inputs for one of the outputs: what `terms` is at least for a reduction of everything.
 double terms_of(const Task& task, const Sizes& sizes);

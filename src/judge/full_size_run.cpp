@@ -14,8 +14,7 @@ namespace {
 
 // Warp instructions; ten million take about a second of one core.
 constexpr double most_instructions = 250e6;    // of one check
-constexpr double budget_part = 0.4;            // of what is left of the judgement's
-constexpr double dearest_instruction = 250;    // units: every lane at another place
+constexpr double budget_part = 0.7;            // of what is left of the judgement's
 constexpr double cheap_whole = 250e3;          // a plan that takes no more is executed as a whole
 constexpr double sample_instructions = 500e3;  // after that, no further elements are looked at
 constexpr double spread_instructions = 300e3;  // blocks at random, to see whether all do as much
@@ -24,7 +23,7 @@ constexpr double skim_all_instructions = 6e6;
 constexpr std::int64_t skim_limit = 400'000;                 // of one block
 constexpr std::size_t first_targets = 3, most_targets = 16;  // elements that blocks are looked for
 constexpr std::size_t most_writers = 4096;                   // of one element
-constexpr std::size_t most_lacking = 20'000;                 // addresses that are looked up in a round
+constexpr std::size_t most_lacking = 200'000;                // addresses that are looked up in a round
 constexpr int most_rounds = 6;
 
 // Global atomics whose result is used: what a block does depends on how many came before it.
@@ -48,15 +47,10 @@ FullSizeRun::FullSizeRun(const Task& task, const KernelBuild& build, const Loade
       random_(seed),
       budget_(budget) {
   outcome_.audit.sizes = sized.sizes;
+  if (truth_->mix) outcome_.audit.inputs = name_of(*truth_->mix);
 }
 
-double FullSizeRun::left() const {
-  double left = most_instructions - spent_;
-  // The times have to be modelled too, and the other sizes looked at.
-  if (budget_ != nullptr)
-    left = std::min(left, static_cast<double>(budget_->left()) * budget_part / dearest_instruction);
-  return left;
-}
+double FullSizeRun::left() const { return most_instructions - spent_; }
 
 VerdictFinding FullSizeRun::finding(std::string kind, std::string message, std::string advice) const {
   VerdictFinding made;
@@ -216,8 +210,10 @@ std::vector<FullSizeRun::Target> FullSizeRun::choose_targets(std::size_t wanted)
 }
 
 // Every block of an earlier step that may have written there. False: it is not known which.
-bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Selection& selection) {
+bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Selection& selection,
+                              std::uint64_t& end) {
   bool found = false;
+  end = ~std::uint64_t{0};
   std::vector<std::size_t> doubtful;
   for (auto& [step, map] : maps_) {
     if (step >= before_step) break;
@@ -230,9 +226,10 @@ bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Se
       continue;
     }
     const auto writers = map.writers(address, most_writers);
-    if (writers.size() >= most_writers) return false;
-    selection[step].blocks.insert(writers.begin(), writers.end());
-    found = found || !writers.empty();
+    if (writers.blocks.size() >= most_writers) return false;
+    selection[step].blocks.insert(writers.blocks.begin(), writers.blocks.end());
+    found = found || !writers.blocks.empty();
+    end = std::min(end, writers.end);
   }
   // Written by few blocks, perhaps, none of which was looked at.
   for (auto step = doubtful.rbegin(); step != doubtful.rend() && !found; ++step) {
@@ -241,8 +238,9 @@ bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Se
                               std::min(skim_all_instructions, left())))
       return false;
     const auto writers = map.writers(address, most_writers);
-    selection[*step].blocks.insert(writers.begin(), writers.end());
-    found = !writers.empty();
+    selection[*step].blocks.insert(writers.blocks.begin(), writers.blocks.end());
+    found = !writers.blocks.empty();
+    end = std::min(end, writers.end);
   }
   return found;
 }
@@ -259,12 +257,9 @@ bool FullSizeRun::add_lacking(const Execution& execution, Selection& selection, 
   for (const auto& [step, blocks] : execution.seen)
     for (const auto& [number, footprint] : blocks)
       for (const AddressRange& range : footprint.lacked) {
-        // Blocks store in pieces of at least a warp's width, mostly; what is missed is lacking in the next round.
-        const std::uint64_t pace = std::clamp<std::uint64_t>((range.end - range.begin) / 64, 4, 128);
-        for (std::uint64_t address = range.begin; address < range.end; address += pace) {
-          if (++looked_up > most_lacking || !add_writers(address, step, selection)) return false;
-        }
-        if (!add_writers(range.end - 1, step, selection)) return false;
+        std::uint64_t end = 0;
+        for (std::uint64_t address = range.begin; address < range.end; address = end)
+          if (++looked_up > most_lacking || !add_writers(address, step, selection, end)) return false;
       }
   grown = count() > before;
   return true;
@@ -272,8 +267,9 @@ bool FullSizeRun::add_lacking(const Execution& execution, Selection& selection, 
 
 FullSizeRun::Found FullSizeRun::run_targets(const std::vector<Target>& targets) {
   Selection selection;
+  std::uint64_t end = 0;
   for (const Target& target : targets)
-    if (!add_writers(target.address, skimmed_.steps.size(), selection)) return Found::lost;
+    if (!add_writers(target.address, skimmed_.steps.size(), selection, end)) return Found::lost;
   for (int round = 0; round < most_rounds; ++round) {
     for (const auto& [step, selected] : selection)
       if (2 * selected.blocks.size() > maps_.at(step).blocks() && selected.blocks.size() > 16) return Found::lost;
@@ -371,11 +367,18 @@ Result<void> FullSizeRun::run_steps(const Selection& selection, Execution& execu
     RunOptions options;
     options.look_for_races = false;
     options.observer = &recorder;
-    options.budget = budget_;
+    // A part of the judgement's account: the times have to be modelled too, and the other sizes looked at.
+    std::optional<WorkBudget> part;
+    if (budget_ != nullptr)
+      part.emplace(WorkLimits{static_cast<std::uint64_t>(static_cast<double>(budget_->left()) * budget_part),
+                              budget_->memory_left(), budget_->wall_left()});
+    options.budget = part ? &*part : nullptr;
     options.only_blocks.assign(selected->second.blocks.begin(), selected->second.blocks.end());
     RunLimits limits;
     limits.warp_instructions = static_cast<std::int64_t>(std::max(left() - execution.instructions, 1.0));
     KW_TRY(const RunResult ran, module_.run(memory, launch.arguments, limits, options));
+    if (part && !budget_->charge(WorkKind::instructions, part->amount_of(WorkKind::instructions), part->spent()))
+      return budget_->exceeded_error();
     execution.instructions += static_cast<double>(ran.statistics.warp_instructions);
     execution.seen[i] = recorder.take();
     if (ran.status == RunStatus::ok) continue;
@@ -392,13 +395,9 @@ FullSizeRun::Found FullSizeRun::judge_execution(Execution& execution, const std:
     case RunStatus::ok:
       return compare_values(execution, targets, whole);
     case RunStatus::timeout:
-      // Says nothing against the kernel; but nobody is paid for what was not looked at.
-      give_up(fmt::format("{} take more work to compute than a judgement may take",
-                          whole ? "the outputs" : "some elements"));
-      outcome_.status = VerdictStatus::correct;
-      outcome_.findings.clear();
-      outcome_.unchecked = true;
-      return Found::settled;
+      outcome_.too_much_work = true;
+      return give_up(fmt::format("{} take more work to compute than a judgement may take",
+                                 whole ? "the outputs" : "some elements"));
     case RunStatus::unsupported:
       return give_up(execution.unsupported + " is not emulated");
     default:
@@ -474,10 +473,13 @@ FullSizeRun::Found FullSizeRun::compare_values(Execution& execution, const std::
         VerdictStatus::wrong,
         finding("wrong_at_full_size",
                 fmt::format(
-                    "at {} {} is {:.6g} instead of {:.6g} ({} of {} compared elements are wrong); {:.3g} is allowed",
-                    to_string(sized_.sizes), element_name(task_.outputs[i], sized_.sizes, element), compared.got,
-                    compared.expected, compared.wrong, compared.elements, compared.allowed),
-                "Compute the same at every size; is an index, a count or a stride too narrow for this one?"));
+                    "at {}{} {} is {:.6g} instead of {:.6g} ({} of {} compared elements are wrong); {:.3g} is allowed",
+                    to_string(sized_.sizes), truth_->mix ? " with unusual inputs" : "",
+                    element_name(task_.outputs[i], sized_.sizes, element), compared.got, compared.expected,
+                    compared.wrong, compared.elements, compared.allowed),
+                truth_->mix
+                    ? std::string(advice_for(*truth_->mix))
+                    : "Compute the same at every size; is an index, a count or a stride too narrow for this one?"));
   }
   return Found::right;
 }

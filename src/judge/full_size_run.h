@@ -24,7 +24,7 @@ struct FullSizeOutcome {
   VerdictStatus status = VerdictStatus::correct;  // or wrong, fault, unsupported, timeout
   std::vector<VerdictFinding> findings;           // what is wrong, when something is
   FullSizeAudit audit;
-  bool unchecked = false;  // right as far as is known: it takes too much work to see
+  bool too_much_work = false;  // unsupported, for that reason
 };
 
 class FullSizeRun {
@@ -68,7 +68,8 @@ class FullSizeRun {
   double work_of_everything() const;
   void audit_everything();
   std::vector<Target> choose_targets(std::size_t wanted);
-  bool add_writers(std::uint64_t address, std::size_t before_step, Selection& selection);
+  // `end`: up to there the same blocks write.
+  bool add_writers(std::uint64_t address, std::size_t before_step, Selection& selection, std::uint64_t& end);
   bool add_lacking(const Execution& execution, Selection& selection, bool& grown);
   Found run_targets(const std::vector<Target>& targets);
   Found run_spread();

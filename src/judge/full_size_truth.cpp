@@ -17,16 +17,13 @@ namespace kw {
 namespace {
 
 constexpr std::int64_t sampled_chunks = 512;  // of an output
-constexpr std::string_view stored_version = "full size truth 1";
+constexpr std::string_view stored_version = "full size truth 4";
+constexpr std::string_view unfair = "unfair";
 
 // Contents that a recipe draws, or that are small enough to be kept.
 class InputPages : public PageSource {
  public:
-  explicit InputPages(LargeInput input) : input_(std::move(input)) {
-    if (!input_.recipe) return;
-    input_.tensor.bytes.clear();
-    input_.tensor.bytes.shrink_to_fit();
-  }
+  explicit InputPages(LargeInput input) : input_(std::move(input)) {}
 
   void fill(std::uint64_t offset, std::byte* into, std::size_t bytes) const override {
     if (input_.recipe) {
@@ -118,23 +115,34 @@ OutputTensor in_double(const OutputTensor& tensor) {
   return made;
 }
 
+Result<std::int64_t> tensor_bytes(const Task& task, const Sizes& sizes) {
+  std::int64_t bytes = 0;
+  for (const auto* tensors : {&task.inputs, &task.outputs})
+    for (const TensorSpec& tensor : *tensors) {
+      KW_TRY(const std::int64_t elements, tensor.elements_at(sizes));
+      bytes += elements * static_cast<std::int64_t>(bytes_of(tensor.dtype));
+    }
+  return bytes;
+}
+
 class Answering {
  public:
   Answering(const Task& task, const std::vector<InputTensor>& inputs, const std::vector<double>& relative,
             FullSizeTruth& one)
       : task_(task), inputs_(inputs), relative_(relative), one_(one) {}
 
-  Result<void> run(bool jumps, std::uint64_t seed) {
+  // False: the inputs are unusual, and the reference does not cope with them.
+  Result<bool> run(bool jumps, std::uint64_t seed) {
     KW_TRY(reference_, make_reference(task_));
-    KW_TRY_VOID(answer());
-    if (!jumps) return {};
+    KW_TRY(const bool fair, answer());
+    if (!jumps || !fair) return fair;
     for (const double sign : {1.0, -1.0}) {
       const auto nudged_tensors = nudged_inputs(inputs_, {seed, sign, std::nullopt});
       KW_TRY(const auto prepared, reference_->prepare(nudged_tensors, Device::cpu));
       KW_TRY(const auto nudged, at_places(*prepared, Precision::truth));
       for (std::size_t i = 0; i < one_.truth.size(); ++i) add_unstable(one_.truth[i], nudged[i], one_.bounds[i]);
     }
-    return {};
+    return true;
   }
 
  private:
@@ -146,7 +154,7 @@ class Answering {
     return picked;
   }
 
-  Result<void> answer() {
+  Result<bool> answer() {
     KW_TRY(const auto prepared, reference_->prepare(inputs_, Device::cpu));
     auto truth = at_places(*prepared, Precision::truth);
     const bool exact = truth.ok();  // there may be no memory for so many doubles
@@ -161,11 +169,12 @@ class Answering {
       const Dtype dtype = task_.outputs[i].dtype;
       const OutputTensor right = exact ? std::move((*truth)[i]) : in_double(own[i]);
       const OutputTensor usual = !half ? own[i] : is_half(dtype) ? rounded(right, dtype) : right;
+      if (one_.mix && (!exact || !is_finite(usual) || !reference_copes({{right, usual, right}}))) return false;
       one_.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
                                             : bound_of(i, {right, usual, right}, exact));
       one_.truth.push_back(right);
     }
-    return {};
+    return true;
   }
 
   ErrorBound bound_of(std::size_t output, BoundDraw draw, bool exact) const {
@@ -174,7 +183,7 @@ class Answering {
     if (bound.relative == 0) return bound;
     // What coarser inputs would do was asked at small sizes.
     const double wanted = std::max(bound.relative, output < relative_.size() ? relative_[output] : 0);
-    const double factor = wanted / bound.relative * (exact ? 1 : 2);
+    const double factor = wanted / bound.relative * (one_.mix ? unusual_slack : exact ? 1 : 2);
     return {bound.relative * factor, bound.absolute * factor};
   }
 
@@ -191,45 +200,61 @@ FullSizeTruths::~FullSizeTruths() {
   if (working_.valid()) working_.wait();
 }
 
-void FullSizeTruths::prepare(bool jumps, std::vector<double> relative) {
+void FullSizeTruths::prepare(bool jumps, std::vector<double> relative, std::set<InputKind> fair) {
   std::lock_guard lock(mutex_);
   if (!answers_.empty()) return;
   jumps_ = jumps;
   relative_ = std::move(relative);
-  std::vector<std::promise<Answer>> promises(task_.sizes_train.size());
+  fair_ = std::move(fair);
+  std::vector<std::promise<Answer>> promises(task_.sizes_train.size() * (1 + all_input_mixes.size()));
   for (auto& promise : promises) answers_.push_back(promise.get_future().share());
   working_ = std::async(std::launch::async, [this, promises = std::move(promises)]() mutable {
-    for (std::size_t i = 0; i < promises.size(); ++i) promises[i].set_value(make(task_.sizes_train[i]));
+    const std::size_t sizes = task_.sizes_train.size();
+    for (std::size_t i = 0; i < sizes; ++i) promises[i].set_value(make(task_.sizes_train[i], std::nullopt));
+    for (std::size_t i = sizes; i < promises.size(); ++i)
+      promises[i].set_value(make(task_.sizes_train[i % sizes], all_input_mixes[i / sizes - 1]));
   });
 }
 
-FullSizeTruths::Answer FullSizeTruths::at(std::size_t train_size) {
-  std::shared_future<Answer> answer;
+FullSizeTruths::Answer FullSizeTruths::wait_for(std::size_t answer) {
+  std::shared_future<Answer> future;
   {
     std::lock_guard lock(mutex_);
-    answer = answers_.at(train_size);
+    future = answers_.at(answer);
   }
-  return answer.get();
+  return future.get();
 }
 
-FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes) {
+FullSizeTruths::Answer FullSizeTruths::at(std::size_t train_size) { return wait_for(train_size); }
+
+FullSizeTruths::Answer FullSizeTruths::unusual(std::size_t train_size, InputMix mix) {
+  return wait_for((static_cast<std::size_t>(mix) + 1) * task_.sizes_train.size() + train_size);
+}
+
+FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, std::optional<InputMix> mix) {
+  const std::shared_ptr<const FullSizeTruth> none;
+  // Where PyTorch on a CPU takes minutes, its own error is not known, and strong values may be beyond a half's range.
+  const bool half = std::any_of(task_.inputs.begin(), task_.inputs.end(),
+                                [](const TensorSpec& input) { return is_half(input.dtype); });
+  if (mix && (!is_of_use(task_, *mix, fair_) || (half && *mix == InputMix::strong))) return none;
   auto one = std::make_shared<FullSizeTruth>();
   one->sizes = sizes;
-  std::int64_t bytes = 0;
-  for (const auto* tensors : {&task_.inputs, &task_.outputs})
-    for (const TensorSpec& tensor : *tensors) {
-      KW_TRY(const std::int64_t elements, tensor.elements_at(sizes));
-      bytes += elements * static_cast<std::int64_t>(bytes_of(tensor.dtype));
-    }
+  one->mix = mix;
+  KW_TRY(const std::int64_t bytes, tensor_bytes(task_, sizes));
   if (bytes > largest_truth_bytes)
     return Error{fmt::format("{} has {} MiB of tensors, and at most {} MiB are compared without a GPU",
                              to_string(sizes), bytes >> 20, largest_truth_bytes >> 20),
                  "Judge it on a GPU, or declare smaller train sizes.",
                  {}};
-  const std::string key =
-      Sha256().add(stored_version).add(secret_).add(identity_).add(to_string(sizes)).add(jumps_ ? "jumps" : "").hex();
+  Sha256 hash;
+  hash.add(stored_version).add(secret_).add(identity_).add(to_string(sizes)).add(jumps_ ? "jumps" : "");
+  if (mix) hash.add(name_of(*mix));
+  for (const InputKind kind : fair_)
+    if (mix) hash.add(name_of(kind));
+  const std::string key = hash.hex();
   const std::uint64_t seed = std::stoull(key.substr(0, 12), nullptr, 16);
-  KW_TRY(auto large, make_large_inputs(task_, sizes, seed, full_size_seed));
+  KW_TRY(auto large, mix ? make_unusual_inputs(task_, sizes, seed, full_size_seed, *mix, fair_)
+                         : make_large_inputs(task_, sizes, seed, full_size_seed));
   for (const TensorSpec& output : task_.outputs) {
     KW_TRY(const std::int64_t elements, output.elements_at(sizes));
     const std::size_t width = bytes_of(output.dtype);
@@ -237,16 +262,16 @@ FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes) {
     one->places.push_back(std::move(places));
   }
   const auto stored = cache_ != nullptr ? cache_->get(key) : std::nullopt;
+  if (stored && *stored == unfair) return none;
   if (!stored || !from_stored(*stored, *one)) {
     one->truth.clear();
     one->bounds.clear();
-    std::vector<InputTensor> inputs;
-    // Pages are drawn from the recipe; the tensor itself is for the reference.
-    for (LargeInput& input : large) inputs.push_back(input.recipe ? std::move(input.tensor) : input.tensor);
-    KW_TRY_VOID(Answering(task_, inputs, relative_, *one).run(jumps_, seed));
+    const std::vector<InputTensor> inputs = drawn_tensors(large);
+    KW_TRY(const bool fair, Answering(task_, inputs, relative_, *one).run(jumps_, seed));
     if (cache_ != nullptr)
-      if (const auto put = cache_->put(key, to_stored(*one)); !put.ok())
+      if (const auto put = cache_->put(key, fair ? to_stored(*one) : std::string(unfair)); !put.ok())
         log_event(spdlog::level::debug, "full_size_not_stored", {{"reason", put.error().message}});
+    if (!fair) return none;
   }
   for (std::size_t i = 0; i < large.size(); ++i)
     if (!task_.inputs[i].is_scalar()) one->inputs.push_back(std::make_shared<InputPages>(std::move(large[i])));

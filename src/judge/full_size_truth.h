@@ -7,12 +7,15 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "compile/cache.h"
 #include "emulate/lazy_pages.h"
 #include "judge/error_bound.h"
+#include "judge/unusual_inputs.h"
 #include "reference/reference.h"
 #include "task/task.h"
 
@@ -20,6 +23,7 @@ namespace kw {
 
 struct FullSizeTruth {
   Sizes sizes;
+  std::optional<InputMix> mix = {};                       // the inputs are unusual ones
   std::vector<std::shared_ptr<const PageSource>> inputs;  // those that are tensors, in the task's order
   Positions places;                                       // of each output, rising: chunks of neighbours, or all
   std::vector<OutputTensor> truth;                        // at those places
@@ -37,21 +41,26 @@ class FullSizeTruths {
   using Answer = Result<std::shared_ptr<const FullSizeTruth>>;
   // Starts to compute, in another thread, what is not known yet, one size after the other. `jumps`: outputs of the task
   // may jump when inputs change in their last bit, so places where they do are looked for. `relative`: the bound of
-  // each output where everything was checked; at full size it is no stricter.
-  void prepare(bool jumps, std::vector<double> relative);
+  // each output where everything was checked; at full size it is no stricter. `fair`: unusual kinds of inputs that the
+  // reference copes with.
+  void prepare(bool jumps, std::vector<double> relative, std::set<InputKind> fair);
   // Waits for it. An error: the task is too large for a reference on this machine, or the reference failed.
   Answer at(std::size_t train_size);
+  // The same for unusual inputs; null where they are no fair question.
+  Answer unusual(std::size_t train_size, InputMix mix);
 
  private:
-  Answer make(const Sizes& sizes);
+  Answer make(const Sizes& sizes, std::optional<InputMix> mix);
+  Answer wait_for(std::size_t answer);
 
   Task task_;
   std::string identity_, secret_;
   DiskCache* cache_;
   bool jumps_ = false;
   std::vector<double> relative_;
+  std::set<InputKind> fair_;
   std::mutex mutex_;
-  std::vector<std::shared_future<Answer>> answers_;  // by train size
+  std::vector<std::shared_future<Answer>> answers_;  // by train size; then by train size and mix
   std::future<void> working_;
 };
 

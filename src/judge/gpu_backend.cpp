@@ -56,6 +56,13 @@ Result<void> GpuBackend::prepare(GpuSubject& subject, GpuTask& data) {
     KW_TRY(auto full, data.full_size(i, pool_->turns()));
     subject.full.push_back(std::move(full));
   }
+  std::set<InputKind> fair;
+  for (const Case& one : subject.cases.cases) fair.insert(one.kind);
+  for (std::size_t i = 0; i < subject.full.size(); ++i)
+    for (const InputMix mix : all_input_mixes) {
+      KW_TRY(auto unusual, data.unusual(i, mix, fair, pool_->turns()));
+      if (unusual != nullptr) subject.unusual.emplace_back(i, std::move(unusual));
+    }
   if (subject.want_time) subject.naive = data.naive(service_, architecture_, use_ptx_);
   return {};
 }

@@ -35,7 +35,8 @@ struct GpuSubject {
   bool want_counters = false;
   bool full_size = true;  // false: for debugging tools, under which a full size takes minutes
   // Made by the backend.
-  std::vector<std::shared_ptr<const FullSizeCase>> full = {};
+  std::vector<std::shared_ptr<const FullSizeCase>> full = {};                             // by train size
+  std::vector<std::pair<std::size_t, std::shared_ptr<const FullSizeCase>>> unusual = {};  // with their train size
   std::shared_ptr<const NaiveOnGpu> naive = nullptr;
 };
 

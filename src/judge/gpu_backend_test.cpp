@@ -290,25 +290,25 @@ sizes:
                                "t.yaml")
                         .value();
   const std::int64_t count = 1'000'000;
-  const auto made = make_large_inputs(task, {{"n", count}}, 5, 7).value();
+  const auto made = drawn_tensors(make_large_inputs(task, {{"n", count}}, 5, 7).value());
   double sum = 0, squares = 0;
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) {
-    const double x = element_at(Dtype::float32, made[0].tensor.bytes, i);
+    const double x = element_at(Dtype::float32, made[0].bytes, i);
     sum += x;
     squares += x * x;
     values.push_back(static_cast<float>(x));
-    const double u = element_at(Dtype::float32, made[1].tensor.bytes, i);
+    const double u = element_at(Dtype::float32, made[1].bytes, i);
     ASSERT_TRUE(u >= 0.25 && u <= 0.75);
-    const double k = element_at(Dtype::int32, made[2].tensor.bytes, i);
+    const double k = element_at(Dtype::int32, made[2].bytes, i);
     ASSERT_TRUE(k >= 0 && k < static_cast<double>(count));
   }
   EXPECT_NEAR(sum / count, 0, 0.01);
   EXPECT_NEAR(squares / count, 1, 0.02);
   std::sort(values.begin(), values.end());
   EXPECT_GT(std::unique(values.begin(), values.end()) - values.begin(), count * 98 / 100);
-  EXPECT_EQ(made[3].tensor.bytes, make_inputs(task, {{"n", 5000}}, 7).value()[3].bytes);
-  EXPECT_NE(made[0].tensor.bytes, make_large_inputs(task, {{"n", count}}, 6, 7).value()[0].tensor.bytes);
+  EXPECT_EQ(made[3].bytes, make_inputs(task, {{"n", 5000}}, 7).value()[3].bytes);
+  EXPECT_NE(made[0].bytes, drawn_tensors(make_large_inputs(task, {{"n", count}}, 6, 7).value())[0].bytes);
 }
 
 }  // namespace

@@ -97,32 +97,40 @@ std::shared_ptr<const InputPack> GpuTask::pack_of(int set, const Case& one) {
 }
 
 Result<std::shared_ptr<const FullSizeCase>> GpuTask::full_size(std::size_t train_size, GpuTurns& turns) {
-  std::lock_guard lock(full_mutex_);
-  const auto known = full_.find(train_size);
-  if (known != full_.end()) return known->second;
-  auto made = make_full_size(train_size, turns);
-  Result<std::shared_ptr<const FullSizeCase>> kept =
-      made.ok()
-          ? Result<std::shared_ptr<const FullSizeCase>>(std::make_shared<const FullSizeCase>(std::move(made).value()))
-          : made.error();
-  return full_.emplace(train_size, std::move(kept)).first->second;
+  return known_or_made({train_size, std::nullopt}, {}, turns);
 }
 
-Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size, GpuTurns& turns) {
-  FullSizeCase one;
-  one.sizes = task_.sizes_train.at(train_size);
-  const std::string hex = Sha256().add(secret_).add(task_.name).add("full size").add(to_string(one.sizes)).hex();
-  one.seed = std::stoull(hex.substr(0, 12), nullptr, 16);
-  KW_TRY(auto large, make_large_inputs(task_, one.sizes, one.seed, full_size_seed));
+Result<std::shared_ptr<const FullSizeCase>> GpuTask::unusual(std::size_t train_size, InputMix mix,
+                                                             const std::set<InputKind>& fair, GpuTurns& turns) {
+  if (!is_of_use(task_, mix, fair)) return std::shared_ptr<const FullSizeCase>();
+  return known_or_made({train_size, mix}, fair, turns);
+}
+
+GpuTask::Made GpuTask::known_or_made(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns) {
+  std::lock_guard lock(full_mutex_);
+  const auto known = full_.find(wanted);
+  if (known != full_.end()) return known->second;
+  return full_.emplace(wanted, make_full_size(wanted, fair, turns)).first->second;
+}
+
+GpuTask::Made GpuTask::make_full_size(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns) {
+  const auto made = std::make_shared<FullSizeCase>();
+  FullSizeCase& one = *made;
+  one.sizes = task_.sizes_train.at(wanted.train_size);
+  one.mix = wanted.mix;
+  Sha256 hash;
+  hash.add(secret_).add(task_.name).add("full size").add(to_string(one.sizes));
+  if (one.mix) hash.add(name_of(*one.mix));
+  one.seed = std::stoull(hash.hex().substr(0, 12), nullptr, 16);
+  KW_TRY(auto large, one.mix ? make_unusual_inputs(task_, one.sizes, one.seed, full_size_seed, *one.mix, fair)
+                             : make_large_inputs(task_, one.sizes, one.seed, full_size_seed));
+  const std::vector<InputTensor> inputs = drawn_tensors(large);
   const auto contents = std::make_shared<std::vector<std::string>>();
-  for (LargeInput& input : large) contents->push_back(input.recipe ? std::move(input.table) : input.tensor.bytes);
+  for (LargeInput& input : large) contents->push_back(std::move(input.recipe ? input.table : input.tensor.bytes));
   std::vector<InputPack::Tensor> packed;
   for (std::size_t i = 0; i < large.size(); ++i)
-    if (!large[i].tensor.shape.empty())
-      packed.push_back({(*contents)[i], large[i].tensor.bytes.size(), large[i].recipe});
+    if (!large[i].tensor.shape.empty()) packed.push_back({(*contents)[i], large[i].bytes(), large[i].recipe});
   one.inputs = InputPack::make(std::move(packed), contents);
-  std::vector<InputTensor> inputs;
-  for (LargeInput& input : large) inputs.push_back(std::move(input.tensor));
   one.input_bytes = one.inputs->bytes();
   for (const TensorSpec& output : task_.outputs) {
     KW_TRY(const std::int64_t elements, output.elements_at(one.sizes));
@@ -131,12 +139,13 @@ Result<FullSizeCase> GpuTask::make_full_size(std::size_t train_size, GpuTurns& t
     one.samples.push_back(choose_sample(elements, width, one.seed ^ one.samples.size()));
     one.places.push_back(places_of(one.samples.back(), elements, width));
   }
-  KW_TRY_VOID(answer(inputs, turns, one));
+  KW_TRY(const bool fair_question, answer(inputs, turns, one));
+  if (!fair_question) return std::shared_ptr<const FullSizeCase>();
   choose_timed_part(one);
-  return one;
+  return std::shared_ptr<const FullSizeCase>(made);
 }
 
-Result<void> GpuTask::answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one) {
+Result<bool> GpuTask::answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one) {
   KW_TRY(const auto reference, make_reference(task_));
   const Device device = gpu_available().ok() ? Device::gpu : Device::cpu;
   const auto answers = [&](const PreparedInputs& from, Precision precision) -> Result<std::vector<OutputTensor>> {
@@ -156,11 +165,15 @@ Result<void> GpuTask::answer(const std::vector<InputTensor>& inputs, GpuTurns& t
     KW_TRY(const auto coarse_prepared, reference->prepare(coarser, device));
     KW_TRY(coarse, answers(*coarse_prepared, Precision::truth));
   }
+  for (std::size_t i = 0; i < one.truth.size() && one.mix; ++i)
+    if (!is_finite(own[i]) || !reference_copes({{one.truth[i], own[i], coarse[i]}})) return false;
   for (std::size_t i = 0; i < one.truth.size(); ++i)
     one.bounds.push_back(task_.tolerance ? ErrorBound{task_.tolerance->relative, task_.tolerance->absolute}
                                          : derive_bound({{one.truth[i], std::move(own[i]), std::move(coarse[i])}},
                                                         terms_of(task_, one.sizes)));
-  if (!want_pytorch_ || device != Device::gpu) return {};
+  if (one.mix && !task_.tolerance)
+    for (ErrorBound& bound : one.bounds) bound = {bound.relative * unusual_slack, bound.absolute * unusual_slack};
+  if (!want_pytorch_ || device != Device::gpu || one.mix) return true;
   TimingOptions timing;
   timing.budget_ms = pytorch_budget_ms;
   const AloneTurn turn(turns);
@@ -170,7 +183,7 @@ Result<void> GpuTask::answer(const std::vector<InputTensor>& inputs, GpuTurns& t
   } else {
     log_event(spdlog::level::warn, "pytorch_not_timed", {{"task", task_.name}, {"reason", times.error().message}});
   }
-  return {};
+  return true;
 }
 
 std::chrono::milliseconds GpuTask::naive_limit(std::size_t train_size) {

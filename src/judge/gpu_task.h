@@ -7,13 +7,16 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gpu/turns.h"
 #include "gpu/worker_process.h"
 #include "judge/case_book.h"
 #include "judge/kernel_build.h"
+#include "judge/unusual_inputs.h"
 
 namespace kw {
 
@@ -21,6 +24,7 @@ namespace kw {
 // many tasks, and nobody gains by being wrong in a thousandth of it: places that nobody can guess are compared.
 struct FullSizeCase {
   Sizes sizes;
+  std::optional<InputMix> mix;  // the inputs are unusual ones
   std::uint64_t seed = 0;
   std::shared_ptr<const InputPack> inputs;
   std::vector<OutputSample> samples;  // of each output
@@ -61,6 +65,9 @@ class GpuTask {
   std::shared_ptr<const InputPack> pack_of(int set, const Case& one);
   // PyTorch runs on the GPU too, so this waits for its turns: never call it during one.
   Result<std::shared_ptr<const FullSizeCase>> full_size(std::size_t train_size, GpuTurns& turns);
+  // Unusual inputs at a train size; null where they are no fair question. `fair`: kinds that the reference copes with.
+  Result<std::shared_ptr<const FullSizeCase>> unusual(std::size_t train_size, InputMix mix,
+                                                      const std::set<InputKind>& fair, GpuTurns& turns);
   // Null when the task has no naive kernel or it does not compile.
   std::shared_ptr<const NaiveOnGpu> naive(CompileService& service, GpuArchitecture architecture, bool use_ptx);
 
@@ -69,8 +76,18 @@ class GpuTask {
   void note_naive_us(std::size_t train_size, double us);
 
  private:
-  Result<FullSizeCase> make_full_size(std::size_t train_size, GpuTurns& turns);
-  Result<void> answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one);
+  struct Wanted {
+    std::size_t train_size = 0;
+    std::optional<InputMix> mix;
+    bool operator<(const Wanted& other) const {
+      return std::tie(train_size, mix) < std::tie(other.train_size, other.mix);
+    }
+  };
+  using Made = Result<std::shared_ptr<const FullSizeCase>>;
+  Made make_full_size(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns);
+  Made known_or_made(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns);
+  // False: the inputs are unusual, and the reference does not cope with them.
+  Result<bool> answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one);
 
   Task task_;
   std::string secret_;
@@ -78,7 +95,7 @@ class GpuTask {
   std::mutex packs_mutex_;
   std::map<std::pair<int, std::size_t>, std::shared_ptr<const InputPack>> packs_;  // by set and question
   std::mutex full_mutex_;
-  std::map<std::size_t, Result<std::shared_ptr<const FullSizeCase>>> full_;
+  std::map<Wanted, Made> full_;
   std::mutex naive_mutex_;
   bool naive_made_ = false;
   std::map<std::size_t, double> naive_us_;  // by train size

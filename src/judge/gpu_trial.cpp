@@ -241,37 +241,43 @@ bool GpuTrial::compare_sample(const FullSizeCase& full, const Positions& places,
                             "elements are wrong",
                             element, found.got, found.expected, found.error, found.allowed, to_string(full.sizes), when,
                             found.wrong, found.elements),
-                "It was right at small sizes: look for 32-bit overflow, limits of the grid, and anything that depends "
-                "on size.");
+                full.mix ? std::string(advice_for(*full.mix))
+                         : "It was right at small sizes: look for 32-bit overflow, limits of the grid, and anything "
+                           "that depends on size.");
   }
   return true;
 }
 
+bool GpuTrial::run_full_size(const FullSizeCase& full, std::size_t train_size, double& time_us) {
+  const std::string where = to_string(full.sizes);
+  const LaunchPlan& plan = plan_of_size(train_size);
+  auto translated = gpu_plan(plan, kernel_.kernels);
+  if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
+  if (!accept(in_turn([&] { return worker_.load_inputs(*full.inputs, load_limit); }), "load")) return false;
+  RunRequest request;
+  request.slot = kernel_.id;
+  request.inputs = full.inputs->id();
+  request.plan = std::move(translated).value();
+  request.placement_seed = next_seed();
+  request.samples = full.samples;
+  const auto ran = in_turn([&] { return worker_.run({request}, full_size_limit * backend_.options_.patience); });
+  if (!accept(ran, where)) return false;
+  const RunReply& reply = ran.value.front();
+  if (!accept(reply.memory, plan, where)) return false;
+  state_left_ = state_left_ || reply.memory.state_left;
+  if (reply.outputs.size() != subject_.task.outputs.size())
+    return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
+  time_us = reply.time_us;
+  return compare_sample(full, full.places, reply.outputs, 0, full.truth, 1, full.mix ? " with unusual inputs" : "");
+}
+
 bool GpuTrial::run_full_sizes() {
-  about_us_.clear();
-  for (std::size_t i = 0; i < subject_.full.size(); ++i) {
-    const FullSizeCase& full = *subject_.full[i];
-    const std::string where = to_string(full.sizes);
-    const LaunchPlan& plan = plan_of_size(i);
-    auto translated = gpu_plan(plan, kernel_.kernels);
-    if (!translated.ok()) return stop(VerdictStatus::fault, "out_of_bounds", translated.error().message);
-    if (!accept(in_turn([&] { return worker_.load_inputs(*full.inputs, load_limit); }), "load")) return false;
-    RunRequest request;
-    request.slot = kernel_.id;
-    request.inputs = full.inputs->id();
-    request.plan = std::move(translated).value();
-    request.placement_seed = next_seed();
-    request.samples = full.samples;
-    const auto ran = in_turn([&] { return worker_.run({request}, full_size_limit * backend_.options_.patience); });
-    if (!accept(ran, where)) return false;
-    const RunReply& reply = ran.value.front();
-    if (!accept(reply.memory, plan, where)) return false;
-    state_left_ = state_left_ || reply.memory.state_left;
-    if (reply.outputs.size() != subject_.task.outputs.size())
-      return stop(VerdictStatus::internal_error, "worker_lost", "the worker's answer lacks outputs");
-    about_us_.push_back(reply.time_us);
-    if (!compare_sample(full, full.places, reply.outputs, 0, full.truth, 1, "")) return false;
-  }
+  about_us_.assign(subject_.full.size(), 0);
+  double unusual_us = 0;
+  for (const auto& [train_size, unusual] : subject_.unusual)
+    if (!run_full_size(*unusual, train_size, unusual_us)) return false;
+  for (std::size_t i = 0; i < subject_.full.size(); ++i)
+    if (!run_full_size(*subject_.full[i], i, about_us_[i])) return false;
   return true;
 }
 

@@ -28,6 +28,7 @@ class GpuTrial {
   bool blame_kept_state(const Case& one);
   bool stop_for_kept_state(const std::string& where);
   bool run_full_sizes();
+  bool run_full_size(const FullSizeCase& full, std::size_t train_size, double& time_us);
   bool measure();
   bool measure_size(std::size_t train_size);
   void note_floor(const SizedTime& time);

@@ -283,48 +283,66 @@ bool is_allowed(const Task& task, InputKind kind) {
                      [&](const TensorSpec& spec) { return changes(spec, kind); });
 }
 
+bool change_tensor(const TensorSpec& spec, const Sizes& sizes, InputTensor& tensor, InputKind kind,
+                   std::uint64_t seed) {
+  if (!changes(spec, kind) || tensor.bytes.empty()) return false;
+  const auto range = promised(spec, sizes);
+  const Random random(seed);
+  switch (kind) {
+    case InputKind::ordinary:
+      break;
+    case InputKind::negative:
+      map_values(tensor, [](double value) { return -std::abs(value) - negative_margin; });
+      break;
+    case InputKind::large:
+      make_large(tensor, random);
+      break;
+    case InputKind::zero:
+      make_half_zero(tensor);
+      break;
+    case InputKind::offset:
+      map_values(tensor, [&](double value) { return value + offset_in(tensor.dtype); });
+      break;
+    case InputKind::tiny:
+      map_values(tensor, [&](double value) { return tiny_in(tensor.dtype, value); });
+      break;
+    case InputKind::outlier:
+      add_outliers(tensor, random);
+      break;
+    case InputKind::patterned:
+      make_pattern(tensor, range, random);
+      break;
+    case InputKind::extreme:
+      if (range) make_extreme(tensor, *range, random);
+      break;
+    case InputKind::repeated:
+      if (range) map_values(tensor, [value = range->at(Random(random).uniform())](double) { return value; });
+      break;
+  }
+  return true;
+}
+
+void take_few_values(const TensorSpec& spec, const Sizes& sizes, InputTensor& tensor, std::uint64_t seed) {
+  const auto range = promised(spec, sizes);
+  Random random(seed);
+  map_values(tensor, [&](double value) { return level(value, range, random.uniform()); });
+}
+
+void take_extreme_values(const TensorSpec& spec, const Sizes& sizes, InputTensor& tensor, std::uint64_t seed) {
+  const auto range = promised(spec, sizes);
+  if (!range) return;
+  Random random(seed);
+  map_values(tensor, [&](double) { return range->at(static_cast<double>(random.next() % 2)); });
+}
+
 bool change_inputs(const Task& task, const Sizes& sizes, std::vector<InputTensor>& inputs, InputKind kind,
                    std::uint64_t seed) {
   if (!is_allowed(task, kind)) return false;
   bool changed = false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    InputTensor& tensor = inputs[i];
-    if (!changes(task.inputs[i], kind) || tensor.bytes.empty()) continue;
-    const std::string before = tensor.bytes;
-    const auto range = promised(task.inputs[i], sizes);
-    const Random random(seed + 1, i);
-    switch (kind) {
-      case InputKind::ordinary:
-        break;
-      case InputKind::negative:
-        map_values(tensor, [](double value) { return -std::abs(value) - negative_margin; });
-        break;
-      case InputKind::large:
-        make_large(tensor, random);
-        break;
-      case InputKind::zero:
-        make_half_zero(tensor);
-        break;
-      case InputKind::offset:
-        map_values(tensor, [&](double value) { return value + offset_in(tensor.dtype); });
-        break;
-      case InputKind::tiny:
-        map_values(tensor, [&](double value) { return tiny_in(tensor.dtype, value); });
-        break;
-      case InputKind::outlier:
-        add_outliers(tensor, random);
-        break;
-      case InputKind::patterned:
-        make_pattern(tensor, range, random);
-        break;
-      case InputKind::extreme:
-        if (range) make_extreme(tensor, *range, random);
-        break;
-      case InputKind::repeated:
-        if (range) map_values(tensor, [value = range->at(Random(random).uniform())](double) { return value; });
-        break;
-    }
-    changed = changed || tensor.bytes != before;
+    const std::string before = inputs[i].bytes;
+    const std::uint64_t its_seed = Random(seed + 1, i).next();
+    changed = (change_tensor(task.inputs[i], sizes, inputs[i], kind, its_seed) && inputs[i].bytes != before) || changed;
   }
   return changed;
 }

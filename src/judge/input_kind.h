@@ -41,6 +41,12 @@ std::string_view advice_for(InputKind kind);
 bool change_inputs(const Task& task, const Sizes& sizes, std::vector<InputTensor>& inputs, InputKind kind,
                    std::uint64_t seed);
 
+// The same for one tensor, whatever the reference does with equal values. False: the kind does not change such values.
+bool change_tensor(const TensorSpec& spec, const Sizes& sizes, InputTensor& tensor, InputKind kind, std::uint64_t seed);
+// Replaces each value by one of few, or, when it has a range, by its lowest or highest.
+void take_few_values(const TensorSpec& spec, const Sizes& sizes, InputTensor& tensor, std::uint64_t seed);
+void take_extreme_values(const TensorSpec& spec, const Sizes& sizes, InputTensor& tensor, std::uint64_t seed);
+
 // Whether change_inputs would change anything, without values.
 bool is_allowed(const Task& task, InputKind kind);
 

@@ -24,8 +24,7 @@ namespace kw {
 namespace {
 
 // Raised whenever a verdict could come out differently for the same kernel: older ones in the cache are then not used.
-constexpr std::string_view judge_version = "judge 4";
-constexpr std::uint64_t audited_one_in = 50;  // of all verdicts, chosen in secret
+constexpr std::string_view judge_version = "judge 5";
 // Kernels take a tenth of a second, with CUB or cooperative groups one or two.
 constexpr int compile_wall_ms = 12'000;
 constexpr int compile_cpu_seconds = 6;
@@ -161,25 +160,6 @@ void take_examination(const Examination& found, Verdict& verdict) {
   }
 }
 
-// The relative part of each output's bound where everything is checked.
-std::vector<double> small_bounds(const CaseSet& cases) {
-  std::vector<double> relative;
-  for (const Case& one : cases.cases) {
-    relative.resize(one.bounds.size());
-    for (std::size_t i = 0; i < one.bounds.size() && one.kind == InputKind::ordinary; ++i)
-      relative[i] = std::max(relative[i], one.bounds[i].relative);
-  }
-  return relative;
-}
-
-// Have elements been seen whose truth jumps?
-bool outputs_may_jump(const CaseSet& cases) {
-  return std::any_of(cases.cases.begin(), cases.cases.end(), [](const Case& one) {
-    return std::any_of(one.bounds.begin(), one.bounds.end(),
-                       [](const ErrorBound& bound) { return !bound.unstable.empty(); });
-  });
-}
-
 std::string gpu_identity(const GpuBackend& gpu) {
   return fmt::format("gpu {} {} {}", gpu.facts().uuid, gpu.facts().driver_version, gpu.wants_pytorch());
 }
@@ -227,6 +207,7 @@ Judge::Judge(CompileService& service, JudgeOptions options) : service_(service),
                   .add(options_.counters ? "counters" : "")
                   .add(options_.full_size ? "" : "small only")
                   .add(options_.audit ? "audit" : "")
+                  .add(options_.unusual_share < 1 ? fmt::format("unusual {}", options_.unusual_share) : "")
                   .add(fmt::format("{} units {} bytes", options_.limits.work_units, options_.limits.memory_bytes))
                   .hex();
   if (options_.cache) cache_.emplace(DiskCacheOptions{options_.cache_folder, std::uint64_t{1} << 30});
@@ -334,7 +315,7 @@ Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std
   });
   const auto cases = entry.book.set(set);
   if (cases.ok() && options_.gpu == nullptr && options_.full_size)
-    entry.truths.prepare(outputs_may_jump(**cases), small_bounds(**cases));
+    entry.prepare_truths(**cases, options_.unusual_share);
   compiling.get();
   // Waiting for a compiler, and the answers, which are for all kernels of the task, are not the kernel's fault.
   const double waiting_ms = compiling_ms - build.planning_ms - build.compiled.compile_ms;
@@ -421,49 +402,6 @@ void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseS
                            options_.profile.name == options_.gpu->facts().name ? options_.profile.dram_gb_per_s : 0,
                            options_.want_time, options_.counters, options_.full_size};
   options_.gpu->judge(subject, entry.gpu, verdict);
-}
-
-// Are the values right where the kernel is timed? Secret elements of every train size are computed and compared.
-std::vector<std::unique_ptr<FullSizeRun>> Judge::check_full_sizes(TaskEntry& entry, const KernelBuild& build,
-                                                                  const LoadedModule& module,
-                                                                  std::size_t first_timed_plan, std::string_view text,
-                                                                  WorkBudget& budget, Verdict& verdict) {
-  const Task& task = entry.book.task();
-  const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
-  const bool audit = options_.audit || (seed >> 8) % audited_one_in == 0;
-  std::vector<std::unique_ptr<FullSizeRun>> runs;
-  for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
-    const auto answering = std::chrono::steady_clock::now();
-    const auto truth = entry.truths.at(i - first_timed_plan);
-    budget.forgive(std::chrono::steady_clock::now() - answering);
-    if (!truth.ok()) {
-      verdict.full_size = "unchecked";
-      set_no_time(verdict, "the values at full size are unchecked: " + truth.error().message, truth.error().advice);
-      return {};
-    }
-    auto run = std::make_unique<FullSizeRun>(task, build, module, build.plans[i], *truth, seed + i, &budget);
-    FullSizeOutcome outcome = run->check(audit);
-    verdict.audit.push_back(std::move(outcome.audit));
-    if (outcome.unchecked) {
-      verdict.full_size = "unchecked";
-      verdict.flags.push_back("unchecked_path");
-      set_no_time(
-          verdict,
-          "the values at " + to_string(build.plans[i].sizes) + " are unchecked: " + verdict.audit.back().assumed.back(),
-          "Let each block do its own part of the output; or judge it on a GPU.");
-      return {};
-    }
-    for (VerdictFinding& finding : outcome.findings) add_finding(verdict, std::move(finding));
-    if (outcome.status != VerdictStatus::correct) {
-      verdict.status = outcome.status;
-      verdict.full_size = outcome.status == VerdictStatus::unsupported ? "unchecked" : "checked";
-      verdict.summary = verdict.findings.empty() ? "wrong at full size" : verdict.findings.back().message;
-      return {};
-    }
-    runs.push_back(std::move(run));
-  }
-  verdict.full_size = "checked";
-  return runs;
 }
 
 }  // namespace kw

@@ -84,7 +84,8 @@ Json audit_json(const FullSizeAudit& audit) {
   return {{"size", sizes_json(audit.sizes)}, {"method", audit.method},
           {"blocks", audit.blocks},          {"blocks_run", audit.blocks_run},
           {"elements", audit.elements},      {"compared", audit.compared},
-          {"assumed", audit.assumed},        {"warp_instructions", audit.warp_instructions}};
+          {"assumed", audit.assumed},        {"warp_instructions", audit.warp_instructions},
+          {"inputs", audit.inputs}};
 }
 
 Json measured_json(const MeasuredOn& on) {
@@ -250,7 +251,7 @@ Result<Verdict> verdict_from_json(const Json& json) {
       for (const Json& one : *audit)
         verdict.audit.push_back({sizes_from(one.at("size")), one.at("method"), one.at("blocks"), one.at("blocks_run"),
                                  one.at("elements"), one.at("compared"), one.at("warp_instructions"),
-                                 one.at("assumed").get<std::vector<std::string>>()});
+                                 one.at("assumed").get<std::vector<std::string>>(), one.value("inputs", "ordinary")});
     if (const auto work = json.find("work"); work != json.end()) {
       verdict.work = {
           work->at("units"), work->at("allowed_units"), work->at("memory_bytes"), work->at("allowed_memory_bytes"), {}};

@@ -111,6 +111,7 @@ struct FullSizeAudit {
   std::uint64_t compared = 0;    // with the reference
   std::uint64_t warp_instructions = 0;
   std::vector<std::string> assumed;  // what was taken on trust, or could not be done
+  std::string inputs = "ordinary";   // or a mix of unusual ones, see unusual_inputs.h
 };
 
 struct Verdict {

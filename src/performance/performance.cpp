@@ -137,7 +137,8 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
     sample_doubt_us += counts.doubt * times[i].us;
     if (counts.uneven)
       estimate.notes.push_back(kernel.name + ": its blocks or iterations differ from those that were looked at first");
-    if (const std::string what = unmodelled_work(counts); !what.empty())
+    if (const std::string what = unmodelled_work(profile, std::get<ProfiledLaunch>(plan.steps[step.launch]), counts);
+        !what.empty())
       estimate.unknown = kernel.name + " does " + what;
     if (counts.waited) {
       doubt = std::max(doubt, incomplete_uncertainty);

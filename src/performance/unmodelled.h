@@ -8,6 +8,6 @@
 namespace kw {
 
 // In words, for a message; empty: nothing.
-std::string unmodelled_work(const KernelProfile& profile);
+std::string unmodelled_work(const DeviceProfile& device, const ProfiledLaunch& launch, const KernelProfile& profile);
 
 }  // namespace kw

@@ -83,6 +83,9 @@ std::vector<std::string> worker_environment(bool gpu, std::size_t instruction_se
     for (const char* name : {"CUDA_VISIBLE_DEVICES", "PATH", "HOME", "TMPDIR"}) passed.push_back(name);
   } else {
     for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) environment.push_back(std::string(name) + "=1");
+    // Tensors of full size come and go; in pages of 4 KiB the system would take longer to clear them than PyTorch to
+    // compute.
+    environment.emplace_back("GLIBC_TUNABLES=glibc.malloc.hugetlb=1");
   }
   if (instruction_set == 0)
     for (const char* name : {"ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", onednn_variable})

@@ -11,12 +11,13 @@ namespace {
 
 constexpr int most_attempts = 4;  // when processes die
 constexpr std::uint64_t alignment = 64;
+constexpr std::int64_t worth_keeping = 1 << 20;  // bytes of inputs
 
 std::atomic<std::uint64_t> next_number{1};  // of tasks and kept inputs
 
 std::uint64_t rounded_up(std::uint64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-// On the CPU nothing is kept: the tensors go along with every request.
+// On the CPU small inputs are not kept: the tensors go along with every request.
 class RemoteInputs : public PreparedInputs {
  public:
   RemoteInputs(const std::vector<InputTensor>& inputs, Device device)
@@ -97,7 +98,7 @@ struct RemoteReference::Question {
   Precision precision = Precision::truth;
   Device device = Device::cpu;
   const std::vector<InputTensor>* inputs = nullptr;
-  const RemoteInputs* kept = nullptr;  // on a GPU
+  const RemoteInputs* kept = nullptr;  // on a GPU, or large
   const Positions* positions = nullptr;
   TimingOptions timing;
   std::uint64_t output_bytes = 0;
@@ -340,8 +341,9 @@ Result<std::vector<SampledOutput>> RemoteReference::run_at(const PreparedInputs&
   question.sizes = &sizes;
   question.precision = precision;
   question.device = inputs.device();
-  question.inputs = inputs.device() == Device::cpu ? &remote(inputs).tensors() : nullptr;
-  question.kept = inputs.device() == Device::gpu ? &remote(inputs) : nullptr;
+  const bool kept = inputs.device() == Device::gpu || inputs.bytes() >= worth_keeping;
+  question.inputs = kept ? nullptr : &remote(inputs).tensors();
+  question.kept = kept ? &remote(inputs) : nullptr;
   question.positions = &positions;
   for (const auto& each : positions) question.output_bytes += each.size() * sizeof(double);
   KW_TRY(Answered answered, ask(question));
