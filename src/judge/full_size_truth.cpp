@@ -197,6 +197,7 @@ class Answering {
 }  // namespace
 
 FullSizeTruths::~FullSizeTruths() {
+  unwanted_ = true;
   if (working_.valid()) working_.wait();
 }
 
@@ -232,6 +233,7 @@ FullSizeTruths::Answer FullSizeTruths::unusual(std::size_t train_size, InputMix 
 }
 
 FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, std::optional<InputMix> mix) {
+  if (unwanted_) return Error{"the judge is being closed", "", {}};
   const std::shared_ptr<const FullSizeTruth> none;
   // Where PyTorch on a CPU takes minutes, its own error is not known, and strong values may be beyond a half's range.
   const bool half = std::any_of(task_.inputs.begin(), task_.inputs.end(),

@@ -3,6 +3,7 @@
 // reference's answer at secret places. Computed once for a task and size, and kept: places, values and bounds take a
 // megabyte, the whole output could take a gigabyte.
 
+#include <atomic>
 #include <future>
 #include <map>
 #include <memory>
@@ -61,6 +62,7 @@ class FullSizeTruths {
   std::set<InputKind> fair_;
   std::mutex mutex_;
   std::vector<std::shared_future<Answer>> answers_;  // by train size; then by train size and mix
+  std::atomic<bool> unwanted_ = false;               // nobody waits any more
   std::future<void> working_;
 };
 
