@@ -57,7 +57,8 @@ Result<void> GpuBackend::prepare(GpuSubject& subject, GpuTask& data) {
     subject.full.push_back(std::move(full));
   }
   std::set<InputKind> fair;
-  for (const Case& one : subject.cases.cases) fair.insert(one.kind);
+  for (const Case& one : subject.cases.cases)
+    if (subject.unusual_inputs) fair.insert(one.kind);
   for (std::size_t i = 0; i < subject.full.size(); ++i)
     for (const InputMix mix : all_input_mixes) {
       KW_TRY(auto unusual, data.unusual(i, mix, fair, pool_->turns()));

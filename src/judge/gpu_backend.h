@@ -33,7 +33,8 @@ struct GpuSubject {
   double dram_gb_per_s = 0;  // what memory can deliver; 0: not known
   bool want_time = true;
   bool want_counters = false;
-  bool full_size = true;  // false: for debugging tools, under which a full size takes minutes
+  bool unusual_inputs = true;  // at full size, too
+  bool full_size = true;       // false: for debugging tools, under which a full size takes minutes
   // Made by the backend.
   std::vector<std::shared_ptr<const FullSizeCase>> full = {};                             // by train size
   std::vector<std::pair<std::size_t, std::shared_ptr<const FullSizeCase>>> unusual = {};  // with their train size

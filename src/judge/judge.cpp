@@ -400,7 +400,8 @@ void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseS
   const GpuSubject subject{entry.book.task(), build, cases, set, first_timed_plan, seed, loaded_share,
                            // Another device's memory says nothing about this one's.
                            options_.profile.name == options_.gpu->facts().name ? options_.profile.dram_gb_per_s : 0,
-                           options_.want_time, options_.counters, options_.full_size};
+                           options_.want_time, options_.counters, entry.gets_unusual_inputs(options_.unusual_share),
+                           options_.full_size};
   options_.gpu->judge(subject, entry.gpu, verdict);
 }
 

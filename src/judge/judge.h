@@ -34,7 +34,7 @@ struct JudgeOptions {
   bool counters = false;       // on a GPU: read the hardware's counters for correct kernels
   bool full_size = true;       // check and time the train sizes; false for debugging tools
   bool audit = false;          // without a GPU: execute all of every full size, where that is possible
-  // Without a GPU: of the tasks, drawn in secret, those whose kernels get unusual inputs at full size, too. Their
+  // Of the tasks, drawn in secret, those whose kernels get unusual inputs at full size, too. Their
   // references take as long as everything else about a task that is new.
   double unusual_share = 1;
   bool cache = true;   // keep verdicts on disk
@@ -65,9 +65,11 @@ class Judge {
                                                              const LoadedModule& module, std::size_t first_timed_plan,
                                                              std::string_view text, WorkBudget& budget,
                                                              Verdict& verdict);
-  // The same with unusual inputs. False, and the verdict says why, unless it is right.
+  // The same with unusual inputs. False, and the verdict says why, unless it is right. `costs`: what each train size
+  // took with ordinary ones, in units of the budget.
   bool check_unusual_inputs(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
-                            std::size_t first_timed_plan, std::uint64_t seed, WorkBudget& budget, Verdict& verdict);
+                            std::size_t first_timed_plan, const std::vector<std::uint64_t>& costs, std::uint64_t seed,
+                            WorkBudget& budget, Verdict& verdict);
   // Whether the task itself is beyond one judgement: its naive kernel's values cannot be checked there either.
   bool too_heavy(TaskEntry& entry, std::size_t train_size);
   // `checked_share`: of the inputs' bytes, what the checked runs have read.

@@ -54,11 +54,15 @@ bool take_outcome(FullSizeOutcome outcome, Verdict& verdict) {
 
 }  // namespace
 
+bool Judge::TaskEntry::gets_unusual_inputs(double share) const {
+  const std::string drawn = Sha256().add(secret).add(identity).add("unusual inputs").hex().substr(0, 8);
+  return static_cast<double>(std::stoull(drawn, nullptr, 16)) < share * 0x1p32;
+}
+
 void Judge::TaskEntry::prepare_truths(const CaseSet& cases, double unusual_share) {
   std::set<InputKind> fair;
-  const std::string drawn = Sha256().add(secret).add(identity).add("unusual inputs").hex().substr(0, 8);
-  if (static_cast<double>(std::stoull(drawn, nullptr, 16)) < unusual_share * 0x1p32)
-    for (const Case& one : cases.cases) fair.insert(one.kind);
+  for (const Case& one : cases.cases)
+    if (gets_unusual_inputs(unusual_share)) fair.insert(one.kind);
   truths.prepare(outputs_may_jump(cases), small_bounds(cases), std::move(fair));
 }
 
@@ -70,6 +74,7 @@ std::vector<std::unique_ptr<FullSizeRun>> Judge::check_full_sizes(TaskEntry& ent
   const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
   const bool audit = options_.audit || (seed >> 8) % audited_one_in == 0;
   std::vector<std::unique_ptr<FullSizeRun>> runs;
+  std::vector<std::uint64_t> costs;  // of each size, in units of the budget
   for (std::size_t i = first_timed_plan; i < build.plans.size(); ++i) {
     const auto answering = std::chrono::steady_clock::now();
     const auto truth = entry.truths.at(i - first_timed_plan);
@@ -81,7 +86,9 @@ std::vector<std::unique_ptr<FullSizeRun>> Judge::check_full_sizes(TaskEntry& ent
     }
     auto run =
         std::make_unique<FullSizeRun>(entry.book.task(), build, module, build.plans[i], *truth, seed + i, &budget);
+    const std::uint64_t before = budget.spent();
     FullSizeOutcome outcome = run->check(audit);
+    costs.push_back(budget.spent() - before);
     if (outcome.too_much_work && too_heavy(entry, i - first_timed_plan)) {
       verdict.audit.push_back(std::move(outcome.audit));
       verdict.full_size = "unchecked";
@@ -96,26 +103,30 @@ std::vector<std::unique_ptr<FullSizeRun>> Judge::check_full_sizes(TaskEntry& ent
     if (!take_outcome(std::move(outcome), verdict)) return {};
     runs.push_back(std::move(run));
   }
-  if (!check_unusual_inputs(entry, build, module, first_timed_plan, seed, budget, verdict)) return {};
+  if (!check_unusual_inputs(entry, build, module, first_timed_plan, costs, seed, budget, verdict)) return {};
   verdict.full_size = "checked";
   return runs;
 }
 
 bool Judge::check_unusual_inputs(TaskEntry& entry, const KernelBuild& build, const LoadedModule& module,
-                                 std::size_t first_timed_plan, std::uint64_t seed, WorkBudget& budget,
-                                 Verdict& verdict) {
+                                 std::size_t first_timed_plan, const std::vector<std::uint64_t>& costs,
+                                 std::uint64_t seed, WorkBudget& budget, Verdict& verdict) {
   const std::size_t mixes = all_input_mixes.size();
   // The size that took least work comes first; which mix, is drawn.
   std::vector<std::size_t> sizes(build.plans.size() - first_timed_plan);
   std::iota(sizes.begin(), sizes.end(), std::size_t{0});
-  const std::vector<FullSizeAudit> ordinary = verdict.audit;
-  std::stable_sort(sizes.begin(), sizes.end(), [&](std::size_t a, std::size_t b) {
-    return ordinary.at(a).warp_instructions < ordinary.at(b).warp_instructions;
-  });
+  std::stable_sort(sizes.begin(), sizes.end(), [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
   std::uint64_t spent = 0;
   for (std::size_t k = 0; k < sizes.size() * mixes && spent <= dear_check; ++k) {
     const std::size_t train_size = sizes[k / mixes];
     const InputMix mix = all_input_mixes[(k + seed) % mixes];
+    // The times have to be modelled, too.
+    if (costs[train_size] > budget.left() / 8) {
+      verdict.audit.back().assumed.push_back(
+          fmt::format("unusual inputs change nothing at {}: to try them there takes too much work",
+                      to_string(build.plans[first_timed_plan + train_size].sizes)));
+      return true;
+    }
     const auto answering = std::chrono::steady_clock::now();
     const auto truth = entry.truths.unusual(train_size, mix);
     budget.forgive(std::chrono::steady_clock::now() - answering);

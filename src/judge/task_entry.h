@@ -26,6 +26,8 @@ struct Judge::TaskEntry {
         secret(its_secret),
         identity(std::move(its_identity)) {}
 
+  // Whether kernels of the task get unusual inputs at full size, when a share of the tasks does: drawn in secret.
+  bool gets_unusual_inputs(double share) const;
   // Starts to compute what is right at full size, in the background.
   void prepare_truths(const CaseSet& cases, double unusual_share);
 

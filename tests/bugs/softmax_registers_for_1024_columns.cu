@@ -1,6 +1,6 @@
 // task: softmax
 // bug: 32 lanes with 32 registers each hold 1024 columns; the timed size of 8192 columns is left unfinished
-// kind: unwritten_output|wrong_result|skips_work
+// kind: wrong_at_full_size|unwritten_output|wrong_result|skips_work
 // status: wrong
 __global__ void softmax_kernel(const float* __restrict__ x, float* __restrict__ y, int rows, int cols) {
   const int row = blockIdx.x * blockDim.y + threadIdx.y;
