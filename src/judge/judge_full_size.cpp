@@ -116,12 +116,13 @@ bool Judge::check_unusual_inputs(TaskEntry& entry, const KernelBuild& build, con
   std::vector<std::size_t> sizes(build.plans.size() - first_timed_plan);
   std::iota(sizes.begin(), sizes.end(), std::size_t{0});
   std::stable_sort(sizes.begin(), sizes.end(), [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
+  const std::uint64_t checked = std::accumulate(costs.begin(), costs.end(), std::uint64_t{0});
   std::uint64_t spent = 0;
   for (std::size_t k = 0; k < sizes.size() * mixes && spent <= dear_check; ++k) {
     const std::size_t train_size = sizes[k / mixes];
     const InputMix mix = all_input_mixes[(k + seed) % mixes];
-    // The times have to be modelled, too.
-    if (costs[train_size] > budget.left() / 8) {
+    // The times have to be modelled, too, which takes about as much as the checks did.
+    if (budget.left() < checked + checked / 2 + 2 * costs[train_size]) {
       verdict.audit.back().assumed.push_back(
           fmt::format("unusual inputs change nothing at {}: to try them there takes too much work",
                       to_string(build.plans[first_timed_plan + train_size].sizes)));
