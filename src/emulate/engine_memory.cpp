@@ -321,6 +321,7 @@ void access_space(Warp& warp, const Instruction& in, const MemoryAccess& access,
         return;
       }
       cached = view_of(warp, *found);
+      warp.worker->lines[access.cache].fill(~std::uint32_t{0});  // those of another array say nothing
     }
     view = cached;
   }

@@ -61,8 +61,12 @@ Result<void> GpuBackend::prepare(GpuSubject& subject, GpuTask& data) {
     if (subject.unusual_inputs) fair.insert(one.kind);
   for (std::size_t i = 0; i < subject.full.size(); ++i)
     for (const InputMix mix : all_input_mixes) {
-      KW_TRY(auto unusual, data.unusual(i, mix, fair, pool_->turns()));
-      if (unusual != nullptr) subject.unusual.emplace_back(i, std::move(unusual));
+      const auto unusual = data.unusual(i, mix, fair, pool_->turns());
+      // That PyTorch has no memory for one more question says nothing against the kernel.
+      if (!unusual.ok())
+        log_event(spdlog::level::warn, "no_unusual_inputs",
+                  {{"task", subject.task.name}, {"reason", unusual.error().message}});
+      if (unusual.ok() && *unusual != nullptr) subject.unusual.emplace_back(i, *unusual);
     }
   if (subject.want_time) subject.naive = data.naive(service_, architecture_, use_ptx_);
   return {};
