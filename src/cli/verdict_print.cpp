@@ -82,8 +82,9 @@ std::string speedup_words(const Verdict& verdict) {
 // What was executed and compared where the kernel is timed, when somebody asked or something was taken on trust.
 void print_audit(const Verdict& verdict) {
   for (const FullSizeAudit& audit : verdict.audit) {
-    std::cout << fmt::format("at {}, {} inputs: {} of {} blocks executed, {} of {} elements compared; {}\n",
-                             to_string(audit.sizes), audit.inputs, audit.blocks_run, audit.blocks, audit.compared,
+    const std::string inputs = audit.inputs == "ordinary" ? "" : ", unusual inputs (" + audit.inputs + ")";
+    std::cout << fmt::format("at {}{}: {} of {} blocks executed, {} of {} elements compared; {}\n",
+                             to_string(audit.sizes), inputs, audit.blocks_run, audit.blocks, audit.compared,
                              audit.elements, audit.method);
     for (const std::string& assumed : audit.assumed) std::cout << "    assumed: " << assumed << "\n";
   }

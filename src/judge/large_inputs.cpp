@@ -7,16 +7,16 @@ namespace {
 
 constexpr std::int64_t table_elements = 1 << 18;
 
-}  // namespace
-
-// Room for many bytes, in large pages where the system has them: four in five page faults of a judgement were here.
-static void reserve(std::string& text, std::size_t bytes) {
+// Room for many bytes, in large pages where the system has them: to clear small ones takes longer than to draw.
+void reserve(std::string& text, std::size_t bytes) {
   constexpr std::size_t large_page = 2 << 20;
   text.reserve(bytes);
   const auto begin = (reinterpret_cast<std::uintptr_t>(text.data()) + large_page - 1) / large_page * large_page;
   const auto end = (reinterpret_cast<std::uintptr_t>(text.data()) + bytes) / large_page * large_page;
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish
 }
+
+}  // namespace
 
 std::vector<InputTensor> drawn_tensors(const std::vector<LargeInput>& inputs) {
   std::vector<InputTensor> tensors;
