@@ -57,8 +57,14 @@ struct Group {
   std::vector<Subject> subjects;
 };
 
+const std::string at_full_size = "full size, ";
+
 std::string group_of(const std::string& name) { return name.substr(0, name.find('/')); }
-bool must_be_correct(const std::string& name) { return group_of(name) != "bugs" && group_of(name) != "exploits"; }
+bool is_full_size(const std::string& name) { return name.rfind(at_full_size, 0) == 0; }
+bool must_be_correct(const std::string& name) {
+  const std::string group = group_of(is_full_size(name) ? name.substr(at_full_size.size()) : name);
+  return group != "bugs" && group != "exploits";
+}
 
 std::string task_named_in(const std::string& text) {
   std::istringstream lines(text);
@@ -142,7 +148,8 @@ class Steadiness {
   void note(const Json& json) {
     const std::string kernel = json.value("kernel", ""), status = json.value("status", "");
     if (!known_.insert({kernel, json.value("secret", 0)}).second) return;
-    Seen& seen = seen_[kernel];
+    // The status with the full size checked and the one without it are two questions: some bugs show only there.
+    Seen& seen = seen_[json.value("full", false) ? at_full_size + kernel : kernel];
     ++seen.statuses[status];
     seen.example.try_emplace(status, fmt::format("secret {}: {}", json.value("secret", 0), json.value("summary", "")));
   }
@@ -197,14 +204,15 @@ class Steadiness {
     std::map<std::string, Row> rows;
     std::string bad;
     for (const auto& [kernel, seen] : seen_) {
-      if (kernel.rfind(options_.only, 0) != 0) continue;
+      const std::string bare_name = is_full_size(kernel) ? kernel.substr(at_full_size.size()) : kernel;
+      if (bare_name.rfind(options_.only, 0) != 0) continue;
       Row& row = rows[group_of(kernel)];
       int judgements = 0;
       for (const auto& [status, count] : seen.statuses) judgements += count;
       const bool differs = seen.statuses.size() > 1;
       const auto correct = seen.statuses.find("correct");
       const int right = correct == seen.statuses.end() ? 0 : correct->second;
-      const bool unexpected = must_be_correct(kernel) ? right != judgements : right > 0;
+      const bool unexpected = must_be_correct(kernel) ? right != judgements : is_full_size(kernel) && right > 0;
       row.fewest = row.kernels == 0 ? judgements : std::min(row.fewest, judgements);
       ++row.kernels;
       row.judgements += judgements;

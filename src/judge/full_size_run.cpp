@@ -15,6 +15,7 @@ namespace {
 // Warp instructions; ten million take about a second of one core.
 constexpr double most_instructions = 250e6;    // of one check
 constexpr double budget_part = 0.7;            // of what is left of the judgement's
+constexpr double audit_part = 0.25;            // of the same, for executing everything once more
 constexpr double cheap_whole = 250e3;          // a plan that takes no more is executed as a whole
 constexpr double sample_instructions = 500e3;  // after that, no further elements are looked at
 constexpr double spread_instructions = 300e3;  // blocks at random, to see whether all do as much
@@ -24,7 +25,7 @@ constexpr std::int64_t skim_limit = 400'000;                 // of one block
 constexpr std::size_t first_targets = 3, most_targets = 16;  // elements that blocks are looked for
 constexpr std::size_t most_writers = 4096;                   // of one element
 constexpr std::size_t most_lacking = 200'000;                // addresses that are looked up in a round
-constexpr int most_rounds = 6;
+constexpr int most_rounds = 40;                              // of launches that need each other's results
 
 // Global atomics whose result is used: what a block does depends on how many came before it.
 bool takes_turns(const Program& program) {
@@ -79,6 +80,7 @@ FullSizeRun::Found FullSizeRun::give_up(const std::string& reason) {
 }
 
 FullSizeOutcome FullSizeRun::check(bool whole) {
+  if (budget_ != nullptr) units_before_ = budget_->spent();
   if (const auto looked = look_at_plan(); !looked.ok()) {
     give_up(looked.error().message);
     return std::move(outcome_);
@@ -122,19 +124,27 @@ double FullSizeRun::work_of_everything() const {
   return sum;
 }
 
-// For a verdict that is right already; that it is too much work says nothing against the kernel.
+// For a verdict that is right already; that it is too much work says nothing against the kernel. The performance model
+// goes on with the sampled blocks, so that a kernel's time does not depend on whether it was audited.
 void FullSizeRun::audit_everything() {
-  const FullSizeOutcome sampled = outcome_;
+  FullSizeOutcome sampled = outcome_;
   const auto executed = executed_;
   const auto blocks = blocks_;
-  if (work_of_everything() < left() && run_everything() != Found::right &&
-      outcome_.status != VerdictStatus::unsupported)
+  bool affordable = work_of_everything() < left();
+  if (budget_ != nullptr) {
+    const double units = static_cast<double>(budget_->spent() - units_before_) / std::max(spent_, 1.0);
+    affordable = affordable && work_of_everything() * units < static_cast<double>(budget_->left()) * audit_part;
+  }
+  if (!affordable) {
+    outcome_.audit.assumed.push_back("the other blocks do the same: to execute them all takes too much work");
     return;
-  if (outcome_.status == VerdictStatus::correct && outcome_.audit.blocks_run == outcome_.audit.blocks) return;
-  outcome_ = sampled;
+  }
+  const Found found = run_everything();
+  if (found != Found::right && outcome_.status != VerdictStatus::unsupported) return;
+  if (found == Found::right) sampled.audit = outcome_.audit;
+  outcome_ = std::move(sampled);
   executed_ = executed;
   blocks_ = blocks;
-  outcome_.audit.assumed.push_back("the other blocks do the same: to execute them all takes too much work");
 }
 
 // Where outputs and scratch memory lie, and whether single blocks can be run at all.
@@ -245,7 +255,8 @@ bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Se
   return found;
 }
 
-// What executed blocks have read and nobody had written: its writers are executed too.
+// What executed blocks have read and nobody had written: its writers are executed too. And what they have written is
+// written by all launches that do so, or a later one would read what an earlier one left.
 bool FullSizeRun::add_lacking(const Execution& execution, Selection& selection, bool& grown) {
   std::size_t looked_up = 0;
   const auto count = [&] {
@@ -253,14 +264,19 @@ bool FullSizeRun::add_lacking(const Execution& execution, Selection& selection, 
     for (const auto& [step, selected] : selection) blocks += selected.blocks.size();
     return blocks;
   };
+  const auto add_writers_of = [&](const std::vector<AddressRange>& ranges, std::size_t before_step) {
+    std::uint64_t end = 0;
+    for (const AddressRange& range : ranges)
+      for (std::uint64_t address = range.begin; address < range.end; address = end)
+        if (++looked_up > most_lacking || !add_writers(address, before_step, selection, end)) return false;
+    return true;
+  };
   const std::size_t before = count();
   for (const auto& [step, blocks] : execution.seen)
-    for (const auto& [number, footprint] : blocks)
-      for (const AddressRange& range : footprint.lacked) {
-        std::uint64_t end = 0;
-        for (std::uint64_t address = range.begin; address < range.end; address = end)
-          if (++looked_up > most_lacking || !add_writers(address, step, selection, end)) return false;
-      }
+    for (const auto& [number, footprint] : blocks) {
+      if (!add_writers_of(footprint.lacked, step)) return false;
+      if (maps_.size() > 1 && !add_writers_of(footprint.stored, skimmed_.steps.size())) return false;
+    }
   grown = count() > before;
   return true;
 }
@@ -276,14 +292,11 @@ FullSizeRun::Found FullSizeRun::run_targets(const std::vector<Target>& targets) 
     auto execution = execute(selection);
     if (!execution.ok()) return give_up(execution.error().message);
     spent_ += execution->instructions;
-    bool lacking = false;
+    bool lacking = false, grown = false;
     for (const auto& [step, blocks] : execution->seen)
       for (const auto& [number, footprint] : blocks) lacking = lacking || !footprint.lacked.empty();
-    if (lacking) {
-      bool grown = false;
-      if (!add_lacking(*execution, selection, grown) || !grown) return Found::lost;
-      continue;
-    }
+    if (!add_lacking(*execution, selection, grown) || (lacking && !grown)) return Found::lost;
+    if (grown) continue;
     const Found found = judge_execution(*execution, targets, false);
     if (found == Found::right) remember(selection, *execution);
     return found;

@@ -100,6 +100,7 @@ class FullSizeRun {
   std::vector<AddressRange> arrays_;      // all that may be written
   bool one_after_the_other_ = false;      // blocks wait for each other: single ones cannot be run
   double spent_ = 0;                      // warp instructions
+  std::uint64_t units_before_ = 0;        // spent of the budget when the check began
   Selection executed_;                    // with the right result
   std::map<std::size_t, std::map<std::uint64_t, ExecutedBlock>> blocks_;  // the same, by step
 };

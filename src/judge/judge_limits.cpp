@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "judge/missing_time.h"
+
 namespace kw {
 namespace {
 
@@ -64,6 +66,12 @@ void note_work(const WorkBudget& budget, Verdict& verdict) {
   }
   const auto limit = budget.exceeded();
   if (!limit || is_settled(verdict.status)) return;
+  verdict.may_differ = limit->what == ExceededLimit::What::wall_clock;
+  // Every value was checked; what ran out was the work for the time.
+  if (verdict.status == VerdictStatus::correct && verdict.full_size == "checked") {
+    set_no_time(verdict, "the kernel's time cannot be modelled: " + limit->message, limit->advice);
+    return;
+  }
   VerdictFinding finding;
   finding.kind = kind_of(limit->what);
   finding.message = limit->message;
@@ -79,7 +87,6 @@ void note_work(const WorkBudget& budget, Verdict& verdict) {
   forget_times(verdict);
   verdict.status = limit->what == ExceededLimit::What::memory ? VerdictStatus::rejected : VerdictStatus::timeout;
   verdict.summary = limit->message;
-  verdict.may_differ = limit->what == ExceededLimit::What::wall_clock;
   add_finding(verdict, std::move(finding));
 }
 

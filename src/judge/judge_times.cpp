@@ -57,8 +57,10 @@ void add_flag(Verdict& verdict, const char* flag) {
 
 // Which blocks and iterations the model looks at must not be known to whoever writes a kernel, and be the same for the
 // same code.
+// Of the fingerprint: the compiler puts a random number into some names of the PTX.
 std::uint64_t secret_seed(const std::string& secret, const KernelBuild& build) {
-  return std::stoull(Sha256().add(secret).add("times").add(build.compiled.ptx).hex().substr(0, 15), nullptr, 16);
+  return std::stoull(Sha256().add(secret).add("times").add(build.compiled.ptx_fingerprint).hex().substr(0, 15), nullptr,
+                     16);
 }
 
 // No modelled time is below what the task needs at least. A floor above the naive kernel's time would be a wrong one.
