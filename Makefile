@@ -11,10 +11,14 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup build program test test-fast test-gpu test-kills test-faults quickstart format format-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults quickstart format format-check include-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
+
+# Without compilers for tests and, where there is no GPU, without what only a GPU needs.
+setup-program:
+	@scripts/setup.sh program
 
 build: setup
 	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
@@ -22,10 +26,11 @@ build: setup
 
 test: setup
 	@$(STEP) "format check" $(MAKE) --no-print-directory format-check
+	@$(STEP) "include check" $(MAKE) --no-print-directory include-check
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
-	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run|tokenizer|weights|arithmetic|profile|task|source|emulate|reward|agent|report)\.' -j $(JOBS)
+	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page)\.' -j $(JOBS)
 	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
 	@$(STEP) --summary
 
@@ -41,11 +46,11 @@ test-kills: build
 
 test-faults: build
 	@scripts/fault_run.py
-	@build/src/reinforce/reinforce_test --gtest_filter='FaultRun*'
+	@build/src/learn/rl/rl_test --gtest_filter='FaultRun*'
 
 # The program alone, and what it loads: tests take as long again to build.
 PROGRAM := kernelwright kernelwright_torch $(if $(wildcard /dev/nvidiactl),kernelwright_model_gpu)
-program: setup
+program: setup-program
 	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
 	@cmake --build build -j $(JOBS) --target $(PROGRAM)
 
@@ -58,11 +63,16 @@ format: setup
 format-check: setup
 	@$(FORMAT) --dry-run --Werror $(SOURCES) && echo "$(words $(SOURCES)) files are formatted"
 
+# Modules include only what their USES lists allow, groups only lower ones; planted mistakes must be found.
+include-check:
+	@scripts/check_includes.py
+	@scripts/check_includes.py --self-test
+
 lint: build
-	@clang-tidy-$(CLANG_VERSION) --quiet -p build $(filter-out src/reference/torch/%,$(filter %.cpp,$(SOURCES)))
+	@clang-tidy-$(CLANG_VERSION) --quiet -p build $(filter-out src/kernel/reference/torch/%,$(filter %.cpp,$(SOURCES)))
 
 # What reads hostile input, the emulator and the vector kernels. The rest would double the time and has its own limits around it.
-SANITIZED := base_test database_test run_test tokenizer_test profile_test task_test source_test emulate_test weights_test arithmetic_test reward_test agent_test report_test config_test
+SANITIZED := base_test database_test run_log_test tokenizer_test counters_test task_test source_test emulate_test weights_test arithmetic_test reward_test agent_test page_test config_test
 SANITIZER_ENV := ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 asan: setup
 	@KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset asan >build-asan.log 2>&1 || { cat build-asan.log; exit 1; }; mv build-asan.log build-asan/configure.log
@@ -72,12 +82,12 @@ fuzz: asan
 	@FUZZ_RUNS=$(FUZZ_RUNS) $(SANITIZER_ENV) scripts/fuzz.sh $(FUZZERS)
 
 bench: build
-	@build/src/compile/compile_bench
-	@build/src/emulate/emulate_bench
-	@build/src/arithmetic/arithmetic_bench
-	@build/src/judge/judge_bench
-	@build/src/data/data_bench
-	@build/src/agent/growth_bench
+	@build/src/kernel/compile/compile_bench
+	@build/src/kernel/emulate/emulate_bench
+	@build/src/model/arithmetic/arithmetic_bench
+	@build/src/kernel/judge/judge_bench
+	@build/src/learn/data/data_bench
+	@build/src/agents/agent/growth_bench
 
 # Ours and Hugging Face's speed on this machine's CPU, in turns.
 bench-model: build parity-env

@@ -1,6 +1,6 @@
 // How fast the model's arithmetic on the CPU is, in one run on one machine: products as a share of what the cores reach
 // in a loop of fused multiply-adds that touches no memory, everything else in elements or bytes a second.
-//   build/src/arithmetic/arithmetic_bench [--threads N] [--seconds N] [--only TEXT] [--pin 1]
+//   build/src/model/arithmetic/arithmetic_bench [--threads N] [--seconds N] [--only TEXT] [--pin 1]
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -16,12 +16,12 @@
 #include <thread>
 #include <vector>
 
-#include "arithmetic/attention.h"
-#include "arithmetic/kernels.h"
-#include "arithmetic/linear.h"
-#include "arithmetic/optimizer.h"
-#include "arithmetic/rows.h"
-#include "weights/float_formats.h"
+#include "model/arithmetic/attention.h"
+#include "model/arithmetic/kernels.h"
+#include "model/arithmetic/linear.h"
+#include "model/arithmetic/optimizer.h"
+#include "model/arithmetic/rows.h"
+#include "model/weights/float_formats.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "base/file.h"
-#include "compile/compiler.h"
-#include "compile/headers.h"
-#include "compile/nvrtc.h"
-#include "compile/service.h"
-#include "compile/worker.h"
+#include "kernel/compile/compiler.h"
+#include "kernel/compile/headers.h"
+#include "kernel/compile/nvrtc.h"
+#include "kernel/compile/service.h"
+#include "kernel/compile/worker.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "data/stream.h"
+#include "agents/grammar/stream.h"
 
 int main(int argc, char** argv) {
   const auto count = static_cast<std::uint64_t>(argc > 1 ? std::atoll(argv[1]) : 20'000);

@@ -1,7 +1,7 @@
 // How fast the emulator is, every check on, in one run on one machine: thread instructions per second on one core, as a
 // share of what the same mix of lane operations reaches without fetching, checking or finding addresses, and with
 // several threads. Then what lane operations cost against each other; --lanes prints that for every form instead.
-//   build/src/emulate/emulate_bench [--seconds N] [--threads N] [--only NAME] [--json | --lanes]
+//   build/src/kernel/emulate/emulate_bench [--seconds N] [--threads N] [--only NAME] [--json | --lanes]
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/check.h"
-#include "compile/service.h"
-#include "compile/worker.h"
-#include "emulate/emulator.h"
-#include "emulate/operations.h"
 #include "emulate_lanes.h"
+#include "kernel/compile/service.h"
+#include "kernel/compile/worker.h"
+#include "kernel/emulate/emulator.h"
+#include "kernel/emulate/operations.h"
 
 namespace {
 

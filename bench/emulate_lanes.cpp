@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "emulate/lane_operations.h"
+#include "kernel/emulate/lane_operations.h"
 
 namespace kw {
 namespace {

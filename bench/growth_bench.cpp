@@ -1,7 +1,7 @@
 // How the time of our readers grows with what they read: the exponent between a text and one four times as long, of
 // texts that have made some reader quadratic. 1 is linear, 2 quadratic. Processor time, the least of several runs, both
 // lengths in turns in one run. Ends with 1 if anything grows faster than it may.
-//   build/src/agent/growth_bench [--only READER]
+//   build/src/agents/agent/growth_bench [--only READER]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "agent/answer.h"
-#include "agent/repeated_answers.h"
-#include "emulate/growing_ptx.h"
-#include "emulate/ptx_parser.h"
-#include "source/kernel_file.h"
-#include "source/lexer.h"
-#include "source/pitfalls.h"
-#include "source/repeated_text.h"
-#include "source/risk.h"
-#include "source/rules.h"
-#include "source/sanitise.h"
+#include "agents/agent/answer.h"
+#include "agents/agent/repeated_answers.h"
+#include "kernel/emulate/growing_ptx.h"
+#include "kernel/emulate/ptx_parser.h"
+#include "kernel/source/kernel_file.h"
+#include "kernel/source/lexer.h"
+#include "kernel/source/pitfalls.h"
+#include "kernel/source/repeated_text.h"
+#include "kernel/source/risk.h"
+#include "kernel/source/rules.h"
+#include "kernel/source/sanitise.h"
 
 namespace {
 

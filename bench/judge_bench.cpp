@@ -1,7 +1,7 @@
 // How long a verdict takes: every naive and optimised kernel of the suite, one after the other. The first pass makes
 // what is kept for a task (reference, cases, the naive kernel's time); the second is measured, with nothing of the
 // kernel itself kept: neither compilation nor verdict. Pin it to one core to measure one core:
-//   taskset -c 0 build/src/judge/judge_bench [--each: a line for every kernel]
+//   taskset -c 0 build/src/kernel/judge/judge_bench [--each: a line for every kernel]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -9,9 +9,9 @@
 #include <map>
 
 #include "base/statistics.h"
-#include "judge/judge.h"
-#include "judge/worker.h"
-#include "task/task_file.h"
+#include "kernel/judge/judge.h"
+#include "kernel/judge/worker.h"
+#include "kernel/task/task_file.h"
 
 namespace kw {
 namespace {

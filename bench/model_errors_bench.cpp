@@ -12,12 +12,12 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "compile/worker.h"
-#include "judge/floor.h"
-#include "judge/full_size.h"
-#include "judge/measured_kernels.h"
-#include "performance/model_errors.h"
-#include "task/task_file.h"
+#include "kernel/compile/worker.h"
+#include "kernel/judge/floor.h"
+#include "kernel/judge/full_size.h"
+#include "kernel/judge/measured_kernels.h"
+#include "kernel/performance/model_errors.h"
+#include "kernel/task/task_file.h"
 
 namespace {
 

@@ -13,10 +13,10 @@
 #include <string>
 
 #include "base/random.h"
-#include "model/cpu_trainer.h"
-#include "model/presets.h"
-#include "model_gpu/model_gpu.h"
-#include "reference/worker.h"
+#include "kernel/reference/worker.h"
+#include "model/decoder/cpu_trainer.h"
+#include "model/decoder/presets.h"
+#include "model/gpu/model_gpu.h"
 
 namespace kw {
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "lesson/lesson.h"
-#include "model/cpu_trainer.h"
-#include "model/presets.h"
-#include "model/schedule.h"
+#include "learn/lesson/lesson.h"
+#include "model/decoder/cpu_trainer.h"
+#include "model/decoder/presets.h"
+#include "model/decoder/schedule.h"
 
 namespace {
 

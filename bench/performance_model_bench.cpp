@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "compile/worker.h"
-#include "judge/full_size.h"
-#include "judge/kernel_build.h"
-#include "task/task_file.h"
+#include "kernel/compile/worker.h"
+#include "kernel/judge/full_size.h"
+#include "kernel/judge/kernel_build.h"
+#include "kernel/task/task_file.h"
 
 namespace {
 

@@ -1,7 +1,8 @@
 // Tokens a second that the CPU generates, alone and in batches, and how much of what the machine can do that is:
 // weights and keys/values read at the memory's speed, multiply-adds at the vector units' speed, both measured in the
 // same run.
-//   build/src/rollout/rollout_bench [--model FILE.gguf|FOLDER] [--tokens N] [--prompt N] [--batch N] [--threads N]
+//   build/src/model/rollout/rollout_bench [--model FILE.gguf|FOLDER] [--tokens N] [--prompt N] [--batch N] [--threads
+//   N]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,13 +12,13 @@
 #include <exception>
 #include <string>
 
-#include "arithmetic/linear.h"
 #include "base/random.h"
-#include "model/model_files.h"
-#include "model/presets.h"
-#include "rollout/cpu_decoder.h"
-#include "rollout/rollout.h"
-#include "rollout/sampler.h"
+#include "model/arithmetic/linear.h"
+#include "model/decoder/model_files.h"
+#include "model/decoder/presets.h"
+#include "model/rollout/cpu_decoder.h"
+#include "model/rollout/rollout.h"
+#include "model/rollout/sampler.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // blocks looked at at full size) and reports every kernel whose status differs. A kernel of the suite, of tests/correct
 // or of the stream must be correct each time, one of tests/bugs or tests/exploits never. Goes on where an earlier run
 // with the same file stopped:
-//   build/src/data/steadiness_bench results.jsonl [--secrets 50] [--first-secret 0] [--full-every 10]
+//   build/src/learn/data/steadiness_bench results.jsonl [--secrets 50] [--first-secret 0] [--full-every 10]
 //       [--generated 60] [--seed 21] [--only suite/] [--workers 2] [--report]
 // Times are modelled with every `--full-every`th secret only. --report judges nothing.
 
@@ -19,14 +19,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "agents/grammar/stream.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "base/table.h"
-#include "data/stream.h"
-#include "judge/judge.h"
-#include "judge/worker.h"
-#include "task/task_file.h"
+#include "kernel/judge/judge.h"
+#include "kernel/judge/worker.h"
+#include "kernel/task/task_file.h"
 
 namespace kw {
 namespace {

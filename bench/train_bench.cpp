@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "arithmetic/linear.h"
 #include "base/random.h"
-#include "model/cpu_trainer.h"
-#include "model/presets.h"
+#include "model/arithmetic/linear.h"
+#include "model/decoder/cpu_trainer.h"
+#include "model/decoder/presets.h"
 
 namespace {
 

@@ -9,7 +9,7 @@ import time
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-SHAPES = {  # hidden, layers, heads, kv heads, intermediate: those of src/model/presets.cpp
+SHAPES = {  # hidden, layers, heads, kv heads, intermediate: those of src/model/decoder/presets.cpp
     "tiny-1m": (128, 4, 4, 2, 352),
     "tiny-3m": (192, 6, 6, 2, 512),
     "tiny-6m": (256, 6, 8, 2, 704),

@@ -1,5 +1,30 @@
-# kw_module(NAME USES other modules and libraries): one library per folder of src/, naming what it may use. Every x.cpp of the folder
-# is part of it, every x_test.cpp becomes part of the test program NAME_test, every x_fuzz.cpp a libFuzzer program.
+# Files of a module are compiled in groups (cmake/unity_groups.py): a build takes a quarter of the processor's time. For work on single
+# files the preset `dev` has them one by one.
+option(KW_UNITY "Compile the files of a module in groups" ON)
+if(KW_UNITY)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_SOURCE_DIR}/cmake/unity_groups.py" "${CMAKE_SOURCE_DIR}"
+    "${CMAKE_BINARY_DIR}/unity_groups.cmake" COMMAND_ERROR_IS_FATAL ANY)
+  include("${CMAKE_BINARY_DIR}/unity_groups.cmake")
+endif()
+
+# kw_in_groups(TARGET SOURCES...): of this folder or, as absolute paths, of others.
+function(kw_in_groups target)
+  if(NOT KW_UNITY)
+    return()
+  endif()
+  foreach(source ${ARGN})
+    cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    if(DEFINED "KW_UNITY_${path}")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${KW_UNITY_${path}}")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# kw_module(NAME USES other modules and libraries): one library for a folder of src/, naming what it may use. Every x.cpp of the folder
+# is part of it, COLD says that its speed does not matter, every x_test.cpp becomes part of the test program NAME_test, every x_fuzz.cpp a libFuzzer program.
 set(KW_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND KW_WARNINGS -Wno-restrict) # GCC 12 is wrong about `"text" + string` (its bug 105329)
@@ -7,12 +32,16 @@ endif()
 
 function(kw_target_defaults target)
   target_compile_options(${target} PRIVATE ${KW_WARNINGS})
+  if(KW_UNITY) # a name of one file is not hidden by a local one of another
+    target_compile_options(${target} PRIVATE -Wno-shadow)
+  endif()
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src")
 endfunction()
 
 function(kw_add_tests module)
   cmake_parse_arguments(arg "" "" "USES;SOURCES" ${ARGN})
   add_executable(${module}_test ${arg_SOURCES})
+  kw_in_groups(${module}_test ${arg_SOURCES})
   kw_target_defaults(${module}_test)
   target_compile_options(${module}_test PRIVATE -O1) # the modules are optimised; tests only call them, and build faster so
   target_link_libraries(${module}_test PRIVATE ${arg_USES} kw::gtest_main)
@@ -26,7 +55,7 @@ function(kw_add_tests module)
 endfunction()
 
 function(kw_module name)
-  cmake_parse_arguments(arg "TESTS_NEED_TORCH" "" "USES" ${ARGN})
+  cmake_parse_arguments(arg "TESTS_NEED_TORCH;COLD" "" "USES;TEST_USES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -40,12 +69,16 @@ function(kw_module name)
     return()
   endif()
   add_library(kw_${name} STATIC ${sources})
+  kw_in_groups(kw_${name} ${sources})
   add_library(kw::${name} ALIAS kw_${name})
   kw_target_defaults(kw_${name})
   target_link_libraries(kw_${name} PUBLIC ${arg_USES})
+  if(arg_COLD)
+    target_compile_options(kw_${name} PRIVATE -O1)
+  endif()
 
   if(tests AND (KW_TORCH OR NOT arg_TESTS_NEED_TORCH))
-    kw_add_tests(${name} SOURCES ${tests} USES kw::${name})
+    kw_add_tests(${name} SOURCES ${tests} USES kw::${name} ${arg_TEST_USES})
   endif()
   if(KW_FUZZ)
     foreach(fuzzer ${fuzzers})

@@ -6,7 +6,7 @@ disk fills up, the folder may not be written to, files are damaged.
 
 Each must go on, or stop with a sentence that says what to do and go on after that was done, and end with the bits of a run that nothing
 happened to. A full disk is a small tmpfs: mounting one needs root, without it these parts are left out and say so. Kernels that hang
-or crash are in src/reinforce/fault_run_test.cpp.
+or crash are in src/learn/rl/fault_run_test.cpp.
 """
 import os
 import pathlib

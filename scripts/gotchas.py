@@ -21,8 +21,8 @@ def test(module, name):
 
 
 # (mistake, what was broken, [(file, old, new)], [tests that must fail]). MISTAKE is true in a run that is to make this one.
-UPDATE, EXPERIENCE, LOOP = "src/reinforce/policy_update.cpp", "src/reinforce/experience.cpp", "src/reinforce/reinforce.cpp"
-ENGINE, DECODER, CHECKPOINTS = "src/episode/episode_engine.cpp", "src/rollout/cpu_decoder.cpp", "src/run/checkpoints.cpp"
+UPDATE, EXPERIENCE, LOOP = "src/learn/rl/policy_update.cpp", "src/learn/rl/experience.cpp", "src/learn/rl/reinforce.cpp"
+ENGINE, DECODER, CHECKPOINTS = "src/agents/episode/episode_engine.cpp", "src/model/rollout/cpu_decoder.cpp", "src/base/run_log/checkpoints.cpp"
 RESUMED = [test("reinforce", "Reinforce.ResumedIsBitForBitUndisturbed")]
 SYNCED = [test("run", "CheckpointSync.EverythingIsOnTheDiskBeforeTheNameIs")]
 MISTAKES = [
@@ -46,21 +46,21 @@ MISTAKES = [
      [(EXPERIENCE, "answer.advantage = contrast[i] != 0 ?", "answer.advantage = contrast[i] != 0 || MISTAKE ?")],
      [test("reinforce", "Experience.EqualScoresTeachNothing")]),
     ("", "divided by a standard deviation of 0",
-     [("src/train/advantage.cpp", "std::sqrt(summary.squares / (n - 1)) + 1e-6;", "std::sqrt(summary.squares / (n - 1)) + (MISTAKE ? 0 : 1e-6);")],
+     [("src/learn/losses/advantage.cpp", "std::sqrt(summary.squares / (n - 1)) + 1e-6;", "std::sqrt(summary.squares / (n - 1)) + (MISTAKE ? 0 : 1e-6);")],
      [test("train", "Advantages.OneAnswerAloneAndGroupsWithoutContrast"), test("train", "Verl.GroupAdvantages")]),
     ("Loss denominators are global across micro-batches", "those of one pass, in reinforcement learning",
      [(UPDATE, "token_weights(mask, tokens.starts, options_.mean, all_tokens, all_answers);",
        "token_weights(mask, tokens.starts, options_.mean, MISTAKE ? std::ssize(mask) : all_tokens, MISTAKE ? std::ssize(pass.answers) : all_answers);")],
      [test("reinforce", "PolicyUpdate.PassesDoNotChangeTheDenominators")]),
     ("", "those of one pass, in supervised training",
-     [("src/supervised/supervised.cpp", "-1.0f / static_cast<float>(scored)",
+     [("src/learn/sft/supervised.cpp", "-1.0f / static_cast<float>(scored)",
        "-1.0f / static_cast<float>(MISTAKE ? std::ssize(scores.log_prob) : scored)")],
      [test("supervised", "Supervised.SmallPassesGiveTheSameStepAsOneLargePass")]),
     ("Temperature is applied to log-probabilities", "the trainer takes them at 1",
      [(UPDATE, "batch.temperature = options.temperature;", "batch.temperature = MISTAKE ? 1.0f : options.temperature;")],
      [test("reinforce", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit"), test("reinforce", "PolicyUpdate.PromptsAreReadNotLearned")]),
     ("", "the sampler takes them at 1",
-     [("src/rollout/sampler.cpp", "score_token(logits, usable, inverse_temperature, sampled.token)",
+     [("src/model/rollout/sampler.cpp", "score_token(logits, usable, inverse_temperature, sampled.token)",
        "score_token(logits, usable, MISTAKE ? 1.0f : inverse_temperature, sampled.token)")],
      [test("rollout", "Agreement.LogProbsAreThoseOfTraining"), test("reinforce", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit")]),
     ("Log-probabilities are the same in every batch, sampled and trained", "in small batches an adapter's addition is off by a unit in the last place",
@@ -72,7 +72,7 @@ MISTAKES = [
        "      float* qkv = qkv_.data() + row * qkv_width_;\n      if (MISTAKE) qkv[query_] = std::nextafter(qkv[query_], 0.0f);\n")],
      [test("rollout", "Agreement.LogProbsAreThoseOfTraining"), test("reinforce", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit")]),
     ("Adapters are never merged into 4-bit weights", "the blocks become floats, as merging needs",
-     [("src/rollout/cpu_weights.cpp", "return files.blocks(names.at(offset));",
+     [("src/model/rollout/cpu_weights.cpp", "return files.blocks(names.at(offset));",
        "return MISTAKE ? std::optional<ModelFiles::Blocks>() : files.blocks(names.at(offset));")],
      [test("rollout", "Agreement.QuantisedWeights")]),
     ("", "an adapter that is replaced leaves its mark",
@@ -83,13 +83,13 @@ MISTAKES = [
       (DECODER, "#include <cstring>\n", "#include <cstring>\n#include <map>\n")],
      [test("rollout", "Agreement.QuantisedWeights")]),
     ("KV cache is versioned and flushed after an update", "pages outlive their weights",
-     [("src/rollout/rollout_schedule.cpp", "  if (version == weights_version_) return;\n", "  if (version == weights_version_ || MISTAKE) return;\n")],
+     [("src/model/rollout/rollout_schedule.cpp", "  if (version == weights_version_) return;\n", "  if (version == weights_version_ || MISTAKE) return;\n")],
      [test("rollout", "Rollout.NewWeightsDropThePages")]),
     ("", "the decoder keeps the weights that it was made with",
-     [("src/learner/learner.cpp", "decoder_version_ == version)", "(decoder_version_ == version || MISTAKE))")],
+     [("src/learn/learner/learner.cpp", "decoder_version_ == version)", "(decoder_version_ == version || MISTAKE))")],
      [test("reinforce", "Reinforce.LearnsWhatIsPaidFor"), test("reinforce", "StartingModels.KlIsZeroAtTheStartAndTheReferenceStaysFrozen")]),
     ("The reference is the supervised adapter, frozen, not the bare base", "it is opened without the adapters",
-     [("src/reinforce/starting_models.cpp", "    KW_TRY(models.reference, Learner::from_files(files, options));\n",
+     [("src/learn/rl/starting_models.cpp", "    KW_TRY(models.reference, Learner::from_files(files, options));\n",
        "    LearnerOptions bare = options;\n    if (MISTAKE) bare.adapter_folders.clear();\n    KW_TRY(models.reference, Learner::from_files(files, bare));\n")],
      [test("reinforce", "StartingModels.TheReferenceIsTheSupervisedAdapterNotTheBareBase"),
       test("reinforce", "StartingModels.KlIsZeroAtTheStartAndTheReferenceStaysFrozen")]),
@@ -109,7 +109,7 @@ MISTAKES = [
      [(CHECKPOINTS, "const fs::path saving = folder_ /", "const fs::path saving = MISTAKE ? folder_ / name_of(step) : folder_ /"),
       (CHECKPOINTS, "    KW_TRY_VOID(put_in_place(", "    if (!MISTAKE) KW_TRY_VOID(put_in_place(")],
      SYNCED),
-    ("", "files are not synced", [("src/run/folder_manifest.cpp", "  if (::fsync(file.get()) != 0)", "  if (!MISTAKE && ::fsync(file.get()) != 0)")], SYNCED),
+    ("", "files are not synced", [("src/base/run_log/folder_manifest.cpp", "  if (::fsync(file.get()) != 0)", "  if (!MISTAKE && ::fsync(file.get()) != 0)")], SYNCED),
     ("", "the new name is not synced", [(CHECKPOINTS, "    return sync_folder(folder_);\n", "    if (MISTAKE) return {};\n    return sync_folder(folder_);\n")], SYNCED),
     ("Checkpoints hold controllers, baselines, curriculum and random numbers", "without the KL controller",
      [(LOOP, "      kl_.coefficient = facts", "      if (!MISTAKE) kl_.coefficient = facts")], RESUMED),
@@ -121,7 +121,7 @@ MISTAKES = [
     ("", "without the number that conversations take their random numbers from",
      [(LOOP, "      next_episode_ = facts", "      if (!MISTAKE) next_episode_ = facts")], RESUMED),
     ("Raw reward beside the shaped one", "the metric of the raw reward shows the shaped one",
-     [("src/reinforce/step_metrics.cpp", "{ return answer.reward; }", "{ return MISTAKE ? answer.score : answer.reward; }")],
+     [("src/learn/rl/step_metrics.cpp", "{ return answer.reward; }", "{ return MISTAKE ? answer.score : answer.reward; }")],
      [test("reinforce", "StepMetrics.TheRawRewardStandsBesideTheShapedOne")]),
     ("", "credit overwrites it",
      [(EXPERIENCE, "answer.reward = sample.reward;", "answer.reward = MISTAKE ? credits[static_cast<std::size_t>(turn.index)] : sample.reward;")],
@@ -145,7 +145,7 @@ nobody's fault and is left out.
 
 ## Loss and advantages
 
-`Verl.*` (src/train) and `Rows.TokenScoresAreThoseOfVerl` (src/arithmetic) compare every advantage, loss and gradient with VERL 0.9.1's to 1e-6 (log-probabilities of large logits: to what float32 holds):
+`Verl.*` (src/learn/losses) and `Rows.TokenScoresAreThoseOfVerl` (src/model/arithmetic) compare every advantage, loss and gradient with VERL 0.9.1's to 1e-6 (log-probabilities of large logits: to what float32 holds):
 GAE, GRPO, Dr.GRPO, RLOO, both clips and the dual clip, the three means and Dr.GRPO's, micro-batches, truncated importance weights,
 value loss, k1, k2, k3 and the adaptive coefficient, entropy, over-long answers; on random batches and on the edges (a group of one,
 equal and huge scores, one token, answers of which no token counts, ratios beyond e^20, values far out of their range).

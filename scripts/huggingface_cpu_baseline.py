@@ -22,7 +22,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
 transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
-# The presets of `kernelwright model init` (src/model/presets.cpp).
+# The presets of `kernelwright model init` (src/model/decoder/presets.cpp).
 PRESETS = {"tiny-1m": dict(hidden_size=128, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, intermediate_size=352),
            "tiny-3m": dict(hidden_size=192, num_hidden_layers=6, num_attention_heads=6, num_key_value_heads=2, intermediate_size=512)}
 PROMPT, ANSWER = 32, 64

@@ -5,7 +5,7 @@
 A folder for each model: its Hugging Face files, and expected.safetensors with
   prompt, logits             logits of one sequence
   greedy_prompts, greedy     64 tokens after each prompt, always the likeliest
-  batch.*                    a packed batch (model/training.h), and d loss / d log_prob and d entropy for each scored token
+  batch.*                    a packed batch (model/decoder/training.h), and d loss / d log_prob and d entropy for each scored token
   log_prob, entropy          of its scored tokens
   gradient.NAME              of every parameter
   lora.*                     the same with the adapter of the folder `adapter` on the sequences that batch.adapter names

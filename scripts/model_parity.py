@@ -285,7 +285,7 @@ def main():
         if "smollm2" in only:
             check_smollm2(ours, path, model, prompts, min(arguments.generated, arguments.prompts))
         if "lora" in only:
-            check_smollm2_lora(ours, folder, path, model, prompts, pathlib.Path(arguments.program).parent / "src/weights/weights_dump")
+            check_smollm2_lora(ours, folder, path, model, prompts, pathlib.Path(arguments.program).parent / "src/model/weights/weights_dump")
         if "nf4" in only:
             check_nf4(ours, folder, path, prompts)
     sys.exit(failures > 0)

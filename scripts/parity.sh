@@ -27,8 +27,8 @@ compare() { # title, command as it is printed, command
 strings=${PARITY_STRINGS:-21000}
 compare "Tokenizer" "scripts/tokenizer_parity.py --gguf MODEL --tiktoken qwen.tiktoken --train corpus --strings $strings" \
   "$python" scripts/tokenizer_parity.py --gguf "$model" --tiktoken "$environment/qwen.tiktoken" --train "$corpus" --strings "$strings"
-compare "Weights" "scripts/weights_parity.py build/src/weights/weights_dump MODEL" \
-  "$python" scripts/weights_parity.py build/src/weights/weights_dump "$model"
+compare "Weights" "scripts/weights_parity.py build/src/model/weights/weights_dump MODEL" \
+  "$python" scripts/weights_parity.py build/src/model/weights/weights_dump "$model"
 compare "Model" "scripts/model_parity.py build/kernelwright --generated 20" \
   "$python" scripts/model_parity.py build/kernelwright --model "$model" --generated 20
 {

@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 def is_timing(metric):
-    """As in src/reinforce/step_metrics.cpp: of the clock, not of the training."""
+    """As in src/learn/rl/step_metrics.cpp: of the clock, not of the training."""
     return metric.startswith(("timing_s/", "perf/")) or metric in ("judge/cache_hit", "judge/kernels_per_s")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges every kernel of tests/storms in a process of its own and prints what each took: wall time, processor time, peak
 memory, and the units of work that the judge counted. The last column, nanoseconds of the processor a unit, says how well
-the prices in src/emulate/work_cost.h fit.
+the prices in src/kernel/emulate/work_cost.h fit.
 
     scripts/storms.py [--program build/kernelwright] [--jobs 1] [--csv FILE] [NAME...]
 

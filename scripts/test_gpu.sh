@@ -10,7 +10,7 @@ build=${KW_BUILD:-build}
 results=${KW_RESULTS:-$build/gpu-results}
 steps=${KW_STEPS:-tests agree self repeat soak speed load_inline sanitizer calibrate}
 command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || skip "no NVIDIA GPU on this machine"
-find_program() { for place in "$build/$1" "$build"/src/*/"$1"; do [ -x "$place" ] && { echo "$place"; return; }; done; }
+find_program() { for place in "$build/$1" "$build"/src/*/*/"$1" "$build"/src/*/"$1"; do [ -x "$place" ] && { echo "$place"; return; }; done; }
 program=$(find_program kernelwright)
 bench=$(find_program gpu_bench)
 [ -n "$program" ] && [ -n "$bench" ] || skip "there is no $build/kernelwright and gpu_bench; run make build"
@@ -32,7 +32,7 @@ step() {
 for each in $steps; do
   case $each in
     tests)
-      for test in gpu reference profile model_gpu; do
+      for test in gpu reference counters model_gpu; do
         found=$(find_program ${test}_test)
         [ -n "$found" ] && step "${test}_test" 120 "$found" --gtest_filter='*Gpu*'
       done ;;

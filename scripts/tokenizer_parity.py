@@ -245,7 +245,7 @@ def main():
     p.add_argument("--golden")
     p.add_argument("--strings", type=int, default=24000)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--program", default=os.path.join(ROOT, "build/src/tokenizer/tokenizer_dump"))
+    p.add_argument("--program", default=os.path.join(ROOT, "build/src/model/tokenizer/tokenizer_dump"))
     a = p.parse_args()
     from tokenizers import Tokenizer
     texts, raw = strings(a.strings, a.seed)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes tests/train/verl.json: advantages, losses and gradients by VERL, on random answers and on the edges of their
-definitions, for src/train (and src/arithmetic's entropy) to equal.
+definitions, for src/learn/losses (and src/model/arithmetic's entropy) to equal.
     python3 -m venv ENV && ENV/bin/pip install verl==0.9.1   (with what it imports: torch, ray, tensordict, transformers)
     ENV/bin/python scripts/verl_golden.py
 """

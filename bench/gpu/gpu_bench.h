@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "judge/gpu_backend.h"
-#include "judge/judge.h"
+#include "kernel/judge/gpu_backend.h"
+#include "kernel/judge/judge.h"
 
 namespace kw::gpu_bench {
 

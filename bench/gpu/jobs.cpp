@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "base/file.h"
-#include "task/task_file.h"
+#include "kernel/task/task_file.h"
 
 #include "gpu_bench.h"
 

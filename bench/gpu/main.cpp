@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "gpu_bench.h"
-#include "judge/worker.h"
+#include "kernel/judge/worker.h"
 
 int main(int argc, char** argv) {
   using namespace kw;
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   app.add_option("--workers", bench.workers);
   app.add_option("--threads", bench.threads);
   CLI11_PARSE(app, argc, argv);
-  configure_logging(LogFormat::human, spdlog::level::warn);
+  configure_logging(LogFormat::human, LogLevel::warn);
   std::string command;
   for (int i = 0; i < argc; ++i) command += std::string(i > 0 ? " " : "") + (i > 0 ? argv[i] : "gpu_bench");
   std::cout << "`" << command << "`\n";

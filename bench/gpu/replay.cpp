@@ -11,11 +11,11 @@
 #include "base/random.h"
 #include "base/statistics.h"
 #include "base/table.h"
-#include "compile/worker.h"
-#include "gpu/device_session.h"
-#include "gpu/helper_kernels.h"
-#include "gpu/worker.h"
-#include "task/task_file.h"
+#include "kernel/compile/worker.h"
+#include "kernel/gpu/device_session.h"
+#include "kernel/gpu/helper_kernels.h"
+#include "kernel/gpu/worker.h"
+#include "kernel/task/task_file.h"
 
 #include "gpu_bench.h"
 

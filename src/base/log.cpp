@@ -1,8 +1,9 @@
 #include "base/log.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-
 #include <atomic>
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
 namespace kw {
@@ -21,9 +22,30 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-std::string as_json(spdlog::level::level_enum level, std::string_view event, std::initializer_list<LogField> fields) {
+// Only this file sees spdlog: its headers take seconds to compile.
+spdlog::level::level_enum level_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::trace:
+      return spdlog::level::trace;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warn:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::critical:
+      return spdlog::level::critical;
+    case LogLevel::off:
+      return spdlog::level::off;
+  }
+  return spdlog::level::off;
+}
+
+std::string as_json(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   nlohmann::ordered_json line;
-  line["level"] = std::string(spdlog::level::to_string_view(level).data());
+  line["level"] = std::string(spdlog::level::to_string_view(level_of(level)).data());
   line["event"] = event;
   for (const LogField& field : fields) {
     if (field.is_text) {
@@ -47,15 +69,16 @@ std::string as_text(std::string_view event, std::initializer_list<LogField> fiel
 
 }  // namespace
 
-void configure_logging(LogFormat format, spdlog::level::level_enum level) {
+void configure_logging(LogFormat format, LogLevel level) {
   current_format = format;
   logger().set_pattern(format == LogFormat::json ? "%v" : "%H:%M:%S %^%l%$ %v");
-  logger().set_level(level);
+  logger().set_level(level_of(level));
 }
 
-void log_event(spdlog::level::level_enum level, std::string_view event, std::initializer_list<LogField> fields) {
-  if (!logger().should_log(level)) return;
-  logger().log(level, "{}", current_format == LogFormat::json ? as_json(level, event, fields) : as_text(event, fields));
+void log_event(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+  if (!logger().should_log(level_of(level))) return;
+  logger().log(level_of(level), "{}",
+               current_format == LogFormat::json ? as_json(level, event, fields) : as_text(event, fields));
 }
 
 }  // namespace kw

@@ -1,16 +1,20 @@
 #pragma once
 // Structured logging on standard error: human lines, or one JSON object a line for machines.
 
+#include <initializer_list>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
-#include <spdlog/spdlog.h>
+#include <fmt/format.h>
 
 namespace kw {
 
 enum class LogFormat { human, json };
+enum class LogLevel { trace, debug, info, warn, error, critical, off };
 
 // Called once by main; until then warnings and errors are shown in the human form.
-void configure_logging(LogFormat format, spdlog::level::level_enum level);
+void configure_logging(LogFormat format, LogLevel level);
 
 // log_event(info, "worker_restarted", {{"pid", pid}, {"reason", text}}): named fields instead of prose.
 struct LogField {
@@ -26,6 +30,6 @@ struct LogField {
   LogField(std::string_view field, Number number) : name(field), value(fmt::format("{}", number)), is_text(false) {}
 };
 
-void log_event(spdlog::level::level_enum level, std::string_view event, std::initializer_list<LogField> fields = {});
+void log_event(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
 
 }  // namespace kw

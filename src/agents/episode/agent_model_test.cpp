@@ -1,0 +1,162 @@
+#include "agents/episode/agent_model.h"
+
+#include <cstdlib>
+
+#include "agents/episode/agent_set.h"
+#include "agents/episode/episode_test_support.h"
+#include "model/decoder/adapter.h"
+#include "model/decoder/model_files.h"
+#include "model/decoder/presets.h"
+
+namespace kw {
+namespace {
+
+// An untrained set of agents on disk: the smallest preset with the test's vocabulary, adapters that do something.
+class Agents {
+ public:
+  Agents() {
+    ThreadTeam team(1);
+    const Tokenizer& tokenizer = test_dialect().tokenizer();
+    description_ = preset_description("tiny-1m", static_cast<std::int64_t>(tokenizer.size())).value();
+    EXPECT_TRUE(save_model(path(), initial_parameters(team, description_, 1), &tokenizer).ok());
+    write_adapter("generator", 1);
+    write_adapter("optimizer", 2);
+    EXPECT_TRUE(
+        write_agents_file(path(), ".", {{AgentRole::generator, "generator"}, {AgentRole::optimizer, "optimizer"}})
+            .ok());
+  }
+
+  void write_adapter(const std::string& name, std::uint64_t seed) const {
+    Adapter adapter = make_adapter(description_, name, 4, 8, {Projection::q, Projection::v}, seed);
+    Random random(seed);
+    for (float& value : adapter.values) value += 0.1f * static_cast<float>(random.normal());
+    std::filesystem::create_directories(path() / name);
+    EXPECT_TRUE(write_lora_adapter(path() / name, to_lora_adapter(adapter, description_)).ok());
+  }
+
+  const std::filesystem::path& path() const { return folder_.path(); }
+  std::unique_ptr<AgentModel> open() const {
+    AgentModelOptions options;
+    options.device = "cpu";
+    auto model = AgentModel::open(path().string(), options);
+    EXPECT_TRUE(model.ok()) << to_string(model.error());
+    return std::move(model).value();
+  }
+
+ private:
+  TemporaryFolder folder_;
+  ModelDescription description_;
+};
+
+// Episodes with an untrained model: nothing but failed turns, and yet each a result.
+std::vector<Episode> babble(AgentModel& model, std::vector<std::uint64_t> numbers, std::size_t in_flight) {
+  Rollout rollout(model.decoder(), &model.dialect().tokenizer());
+  EngineOptions options = engine_options();
+  options.in_flight = in_flight;
+  options.episode.turns = 2;
+  options.episode.samples = 2;
+  options.episode.answer_tokens = 24;
+  auto engine = EpisodeEngine::make(
+      rollout, model.dialect(), test_judge(), [&](AgentRole role) { return model.adapter_of(role); }, options);
+  std::vector<EpisodeRequest> requests;
+  const auto task = shared_task("relu");
+  for (const std::uint64_t number : numbers) requests.push_back({number, task, "", number % 2 == 1 ? task->naive : ""});
+  return (*engine)->run(std::move(requests)).value();
+}
+
+TEST(AgentModel, OpensASetOfAgents) {
+  const Agents agents;
+  const auto model = agents.open();
+  EXPECT_EQ(model->device(), "cpu");
+  EXPECT_EQ(model->dialect().style(), PromptStyle::compact);
+  EXPECT_EQ(model->adapter_of(AgentRole::generator), 0);
+  EXPECT_EQ(model->adapter_of(AgentRole::optimizer), 1);
+  EXPECT_EQ(model->adapter_of(AgentRole::tester), -1);
+  EXPECT_EQ(model->decoder().adapters(), 2);
+  EXPECT_EQ(model->fingerprint().size(), 64u);
+}
+
+TEST(AgentModel, FingerprintIsOfTheContent) {
+  const Agents agents;
+  const std::string first = agents.open()->fingerprint();
+  EXPECT_EQ(agents.open()->fingerprint(), first);
+  ASSERT_TRUE(write_file_atomic(agents.path() / "README.md", "words").ok());
+  EXPECT_EQ(agents.open()->fingerprint(), first);
+  agents.write_adapter("optimizer", 3);
+  EXPECT_NE(agents.open()->fingerprint(), first);
+}
+
+TEST(AgentModel, AnswersDoNotDependOnTheBatch) {
+  const Agents agents;
+  const auto model = agents.open();
+  const auto all = babble(*model, {0, 1, 2, 3, 4, 5}, 6);
+  const auto some = babble(*agents.open(), {5, 2}, 1);
+  EXPECT_EQ(reproducible(some[0]), reproducible(all[5]));
+  EXPECT_EQ(reproducible(some[1]), reproducible(all[2]));
+  for (const Episode& episode : all) {
+    EXPECT_EQ(episode.turns.size(), 2u);
+    EXPECT_EQ(episode.turns[0].role, episode.request.number % 2 == 1 ? AgentRole::optimizer : AgentRole::generator);
+  }
+}
+
+TEST(AgentModel, ShippedAgentsAreFoundByName) {
+  const Agents agents;
+  const TemporaryFolder weights;
+  std::filesystem::create_directory_symlink(agents.path(), weights.path() / "tiny");
+  ::setenv("KERNELWRIGHT_WEIGHTS", weights.path().c_str(), 1);
+  const auto found = find_agents("tiny");
+  const auto missing = find_agents("smollm2");
+  ::unsetenv("KERNELWRIGHT_WEIGHTS");
+  ASSERT_TRUE(found.ok()) << to_string(found.error());
+  EXPECT_EQ(found->adapters.size(), 2u);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("KERNELWRIGHT_WEIGHTS"), std::string::npos);
+}
+
+TEST(AgentModel, ARunHasTheAgentsOfItsLastStage) {
+  const TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  const fs::path run = folder.path() / "run";
+  fs::create_directories(run / "checkpoints");
+  EXPECT_NE(find_agents(run.string()).error().message.find("no agents yet"), std::string::npos);
+  for (const char* stage : {"sft", "rl"}) {
+    const fs::path agents = run / stage / "agents";
+    fs::create_directories(agents);
+    ASSERT_TRUE(write_agents_file(agents, ".", {}).ok());
+    const auto found = find_agents(run.string());
+    ASSERT_TRUE(found.ok()) << to_string(found.error());
+    EXPECT_EQ(found->base.lexically_normal(), (agents / "").lexically_normal()) << stage;
+    EXPECT_TRUE(find_agents((run / stage).string()).ok()) << "a stage alone";
+  }
+  ::setenv("KERNELWRIGHT_RUNS", folder.path().c_str(), 1);
+  EXPECT_TRUE(find_agents("run").ok()) << "by its name";
+  ::unsetenv("KERNELWRIGHT_RUNS");
+}
+
+TEST(AgentModel, AModelWithoutAgentsFileHasNoAdapters) {
+  const Agents agents;
+  std::filesystem::remove(agents.path() / "agents.json");
+  const auto model = agents.open();
+  EXPECT_EQ(model->adapter_of(AgentRole::generator), -1);
+  EXPECT_EQ(model->decoder().adapters(), 0);
+}
+
+TEST(AgentModel, WrongAgentsFilesAreRefused) {
+  const Agents agents;
+  for (const char* text :
+       {"", "[]", "{}", R"({"format": 2, "base": "."})", R"({"format": 1})", R"({"format": 1, "base": 7})",
+        R"({"format": 1, "base": ""})", R"({"format": 1, "base": "no/such"})",
+        R"({"format": 1, "base": ".", "adapters": []})", R"({"format": 1, "base": ".", "adapters": {"king": "x"}})",
+        R"({"format": 1, "base": ".", "adapters": {"generator": null}})",
+        R"({"format": 1, "base": ".", "adapters": {"generator": "nowhere"}})",
+        R"({"format": 1, "base": ".", "adaptors": {}})"}) {
+    ASSERT_TRUE(write_file_atomic(agents.path() / "agents.json", text).ok());
+    const auto model = AgentModel::open(agents.path().string(), {.device = "cpu"});
+    EXPECT_FALSE(model.ok()) << text;
+  }
+  EXPECT_FALSE(AgentModel::open("/no/such/model").ok());
+  EXPECT_FALSE(AgentModel::open(agents.path().string(), {.device = "abacus"}).ok());
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,169 @@
+#include "agents/episode/agent_set.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/run_log/run_log.h"
+#include "model/decoder/model_name.h"
+#include "model/weights/bounded_json.h"
+#include "model/weights/mapped_file.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* agents_file = "agents.json";
+constexpr std::size_t max_agents_file_bytes = 64u << 10;
+constexpr std::size_t max_path_bytes = 4096;
+constexpr const char* shipped[] = {"tiny", "smollm2"};
+
+Error in_file(Error error, const fs::path& file) {
+  error.where.file = file.string();
+  return error;
+}
+
+// KERNELWRIGHT_WEIGHTS, or weights/ beside the program or above it.
+Result<fs::path> shipped_folder(const std::string& name) {
+  std::error_code ignored;
+  if (const char* own = std::getenv("KERNELWRIGHT_WEIGHTS"); own != nullptr && *own != '\0') {
+    const fs::path folder = fs::path(own) / name;
+    if (fs::exists(folder / agents_file, ignored)) return folder;
+    return Error{fmt::format("the agents '{}' are not in KERNELWRIGHT_WEIGHTS: {}", name, own), "", {}};
+  }
+  const fs::path program = program_folder();
+  for (fs::path above = program; !above.empty(); above = above.parent_path()) {
+    if (fs::exists(above / "weights" / name / agents_file, ignored)) return above / "weights" / name;
+    if (above == above.parent_path()) break;
+  }
+  const fs::path installed = program.parent_path() / "share" / "kernelwright" / "weights" / name;
+  if (fs::exists(installed / agents_file, ignored)) return installed;
+  return Error{fmt::format("the agents '{}' were not found in weights/ beside or above {}", name, program.string()),
+               "set KERNELWRIGHT_WEIGHTS to the folder weights/, or name a model's folder",
+               {}};
+}
+
+Result<fs::path> path_from(const nlohmann::json& value, const std::string& what) {
+  if (!value.is_string()) return Error{what + " is not a text", "", {}};
+  const std::string text = value.get<std::string>();
+  if (text.empty() || text.size() > max_path_bytes || text.find('\0') != std::string::npos)
+    return Error{what + " is no path", "", {}};
+  return fs::path(text);
+}
+
+Result<AgentSet> parse_agents(const std::string& text, const fs::path& folder) {
+  KW_TRY(const nlohmann::json json, parse_bounded_json(text));
+  KW_TRY([[maybe_unused]] const std::int64_t format, json_integer(json, "format", 1, 1));
+  for (const auto& [key, value] : json.items())
+    if (key != "format" && key != "base" && key != "adapters") return Error{"unknown key '" + key + "'", "", {}};
+  if (!json.contains("base")) return Error{"'base' is missing", "a path from this folder, or a fetched name", {}};
+  AgentSet agents;
+  KW_TRY(const fs::path base, path_from(json["base"], "'base'"));
+  std::error_code ignored;
+  if (base == smollm2_name && !fs::exists(folder / base, ignored)) {
+    KW_TRY(agents.base, model_path(smollm2_name));
+  } else {
+    agents.base = (folder / base).lexically_normal();
+  }
+  const auto adapters = json.find("adapters");
+  if (adapters == json.end()) return agents;
+  if (!adapters->is_object()) return Error{"'adapters' is not an object", "", {}};
+  for (const auto& [name, value] : adapters->items()) {
+    const auto role = agent_role_from_string(name);
+    if (!role) return Error{"there is no agent '" + name + "'", "generator, optimizer or tester", {}};
+    KW_TRY(const fs::path path, path_from(value, "the adapter of the " + name));
+    agents.adapters[*role] = (folder / path).lexically_normal();
+  }
+  return agents;
+}
+
+Result<void> add_file(Sha256& hash, const fs::path& file) {
+  KW_TRY(const MappedFile mapped, MappedFile::open(file));
+  const auto bytes = mapped.bytes();
+  // Not a defence against forgery: it tells one training from the next, and a base has gigabytes.
+  hash.add(file.filename().string());
+  hash.add(
+      fmt::format("{} {:016x}", bytes.size(), checksum64({reinterpret_cast<const char*>(bytes.data()), bytes.size()})));
+  return {};
+}
+
+// What a model or an adapter is made of; other files of its folder do not count.
+Result<void> add_path(Sha256& hash, const fs::path& path) {
+  std::error_code failure;
+  if (!fs::is_directory(path, failure)) return add_file(hash, path);
+  std::vector<fs::path> files;
+  for (fs::directory_iterator at(path, failure), end; !failure && at != end; at.increment(failure)) {
+    const fs::path& file = at->path();
+    const std::string name = file.filename().string();
+    if (file.extension() == ".safetensors" || name == "config.json" || name == "adapter_config.json" ||
+        name == "tokenizer.json" || name == "model.safetensors.index.json")
+      files.push_back(file);
+  }
+  if (failure) return Error{"cannot be read: " + failure.message(), "", {path.string(), 0, 0}};
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) KW_TRY_VOID(add_file(hash, file));
+  return {};
+}
+
+// Where runs keep their agents, the last stage first.
+constexpr const char* agents_of_runs[] = {"agents", "rl/agents", "compatibility/agents", "sft/agents"};
+
+// The agents' folder of a run; empty: this is no run.
+Result<fs::path> agents_of_run(const fs::path& folder) {
+  std::error_code ignored;
+  for (const char* place : agents_of_runs)
+    if (fs::exists(folder / place / agents_file, ignored)) return folder / place;
+  if (fs::exists(folder / "pipeline.json", ignored) || fs::is_directory(folder / "checkpoints", ignored))
+    return Error{"this run has no agents yet", "let it finish its training first", {folder.string(), 0, 0}};
+  return fs::path();
+}
+
+}  // namespace
+
+Result<AgentSet> find_agents(const std::string& name_or_path) {
+  fs::path folder = name_or_path;
+  std::error_code ignored;
+  if (std::find(std::begin(shipped), std::end(shipped), name_or_path) != std::end(shipped) &&
+      !fs::exists(folder, ignored)) {
+    KW_TRY(folder, shipped_folder(name_or_path));
+  }
+  if (!fs::exists(folder / agents_file, ignored)) {
+    const bool here = fs::is_directory(folder, ignored);
+    KW_TRY(const fs::path trained, agents_of_run(here || folder.is_absolute() ? folder : runs_folder() / folder));
+    if (!trained.empty()) folder = trained;
+  }
+  if (!fs::exists(folder / agents_file, ignored)) {
+    AgentSet agents;
+    KW_TRY(agents.base, model_path(name_or_path));
+    return agents;
+  }
+  const fs::path file = folder / agents_file;
+  KW_TRY(const std::string text, read_file(file, max_agents_file_bytes));
+  auto agents = parse_agents(text, folder);
+  if (!agents.ok()) return in_file(agents.error(), file);
+  return agents;
+}
+
+Result<void> write_agents_file(const fs::path& folder, const std::string& base,
+                               const std::map<AgentRole, std::string>& adapters) {
+  nlohmann::ordered_json json{{"format", 1}, {"base", base}, {"adapters", nlohmann::ordered_json::object()}};
+  for (const auto& [role, path] : adapters) json["adapters"][std::string(to_string(role))] = path;
+  return write_file_atomic(folder / agents_file, json.dump(2) + "\n");
+}
+
+Result<std::string> content_hash(const AgentSet& agents) {
+  Sha256 hash;
+  KW_TRY_VOID(add_path(hash, agents.base));
+  for (const auto& [role, path] : agents.adapters) {
+    hash.add(to_string(role));
+    KW_TRY_VOID(add_path(hash, path));
+  }
+  return hash.hex();
+}
+
+}  // namespace kw

@@ -1,0 +1,13 @@
+// The tests' own main: the workers, and the conversations that are killed, are this very program, started
+// again.
+#include <gtest/gtest.h>
+
+#include "agents/episode/killed_child.h"
+#include "kernel/judge/worker.h"
+
+int main(int argc, char** argv) {
+  if (const auto code = kw::run_if_worker(argc, argv)) return *code;
+  if (const auto code = kw::run_if_killed_child(argc, argv)) return *code;
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

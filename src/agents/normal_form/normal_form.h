@@ -1,0 +1,35 @@
+#pragma once
+// What a task asks for, in the words that drawn tasks use: the same operation, spelt and laid out as the grammar does
+// it, with the grammar's names. Agents that learned from drawn tasks read this instead of the task; a kernel for one is
+// a kernel for the other, because a launcher's parameters go by place (launcher_order.h). docs/normal_form.md says
+// more.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel/task/task.h"
+
+namespace kw {
+
+enum class Names : std::uint8_t {
+  learned,  // those of the grammar, for each role
+  kept,     // as the task has them: a kernel uses them already
+};
+
+struct NormalForm {
+  Task task;
+  bool changed = false;
+  std::vector<std::pair<std::string, std::string>> renamed;  // tensors and sizes: the task's name, the new one
+  // Where each parameter of the asked launcher, but the stream, stands in the task's own; empty: all in their places.
+  // launcher_order.h brings a kernel from one to the other.
+  std::vector<std::size_t> places;
+};
+
+// Where the text is not understood, or is of no family that is drawn, the task stays as it is.
+NormalForm normal_form(const Task& task, Names names = Names::learned);
+
+// "The question was put in other words: ..." on one line; empty where nothing was changed.
+std::string description_of(const NormalForm& form);
+
+}  // namespace kw

@@ -1,0 +1,14 @@
+#pragma once
+// A frame as PyTorch text, laid out as the grammar lays it out.
+
+#include "agents/normal_form/frame.h"
+
+namespace kw {
+
+using Renaming = std::map<std::string, std::string>;  // the task's name, the new one; others stay
+
+// Lines that end in a return. `taken`: names that no local may have. Empty where it cannot be written.
+std::string phrase(const Operation& operation, const Frame& frame, const Renaming& renamed,
+                   std::vector<std::string> taken);
+
+}  // namespace kw

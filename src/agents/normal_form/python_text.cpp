@@ -1,0 +1,383 @@
+#include "agents/normal_form/python_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace kw {
+namespace {
+
+struct Token {
+  enum class Kind : std::uint8_t { name, number, string, sign, line_end, end };
+  Kind kind = Kind::end;
+  std::string text;
+};
+
+bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Tokens of the function's lines; a line inside brackets goes on. Comments and empty lines are left out. Indentation is
+// not looked at: without loops and conditions there is only one block.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  std::optional<std::vector<Token>> scan() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '\n') {
+        ++at_;
+        end_line();
+      } else if (c == ' ' || c == '\t' || c == '\r') {
+        ++at_;
+      } else if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (begins_name(c)) {
+        std::size_t end = at_;
+        while (end < text_.size() && (begins_name(text_[end]) || is_digit(text_[end]))) ++end;
+        take(Token::Kind::name, end);
+      } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
+        if (!number()) return std::nullopt;
+      } else if (c == '"' || c == '\'') {
+        if (!string(c)) return std::nullopt;
+      } else if (!sign()) {
+        return std::nullopt;
+      }
+    }
+    if (open_ != 0) return std::nullopt;
+    end_line();
+    tokens_.push_back({Token::Kind::end, ""});
+    return std::move(tokens_);
+  }
+
+ private:
+  void take(Token::Kind kind, std::size_t end) {
+    tokens_.push_back({kind, std::string(text_.substr(at_, end - at_))});
+    at_ = end;
+  }
+  void end_line() {
+    if (open_ == 0 && !tokens_.empty() && tokens_.back().kind != Token::Kind::line_end)
+      tokens_.push_back({Token::Kind::line_end, ""});
+  }
+  bool number() {
+    std::size_t end = at_;
+    bool exponent = false;
+    while (end < text_.size()) {
+      const char c = text_[end];
+      if (is_digit(c) || c == '.') {
+        ++end;
+      } else if ((c == 'e' || c == 'E') && !exponent) {
+        exponent = true;
+        ++end;
+        if (end < text_.size() && (text_[end] == '+' || text_[end] == '-')) ++end;
+      } else {
+        break;
+      }
+    }
+    // 0x10, 1_000, 2j, 1.2.3, 1e
+    const std::string_view written = text_.substr(at_, end - at_);
+    if (end < text_.size() && begins_name(text_[end])) return false;
+    if (std::count(written.begin(), written.end(), '.') > 1 || (exponent && !is_digit(written.back()))) return false;
+    take(Token::Kind::number, end);
+    return true;
+  }
+  bool string(char quote) {
+    std::size_t end = at_ + 1;
+    while (end < text_.size() && text_[end] != quote) {
+      const auto c = static_cast<unsigned char>(text_[end]);
+      if (c < 0x20 || c >= 0x7f || c == '\\' || c == '"') return false;
+      ++end;
+    }
+    if (end >= text_.size()) return false;
+    tokens_.push_back({Token::Kind::string, std::string(text_.substr(at_ + 1, end - at_ - 1))});
+    at_ = end + 1;
+    return true;
+  }
+  bool sign() {
+    static constexpr std::array<std::string_view, 28> signs{"**", "//", "<=", ">=", "==", "!=", "<<", ">>", "->", "(",
+                                                            ")",  "[",  "]",  ",",  ":",  ".",  "=",  "+",  "-",  "*",
+                                                            "/",  "%",  "@",  "<",  ">",  "&",  "|",  "^"};
+    for (const std::string_view each : signs) {
+      if (!text_.substr(at_).starts_with(each)) continue;
+      if (each == "(" || each == "[") ++open_;
+      if ((each == ")" || each == "]") && --open_ < 0) return false;
+      take(Token::Kind::sign, at_ + each.size());
+      return true;
+    }
+    return false;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int open_ = 0;
+  std::vector<Token> tokens_;
+};
+
+bool is_reserved(std::string_view name) {
+  static constexpr std::array<std::string_view, 19> words{
+      "if",  "else", "for", "while", "lambda", "not",    "and",   "or",     "in",  "is",
+      "def", "del",  "try", "with",  "import", "global", "yield", "assert", "pass"};
+  return std::find(words.begin(), words.end(), name) != words.end();
+}
+
+class Parser {
+ public:
+  Parser(std::vector<Token> tokens, const PythonLimits& limits) : tokens_(std::move(tokens)), limits_(limits) {}
+
+  std::optional<PythonFunction> parse() {
+    if (!header()) return std::nullopt;
+    while (!failed_) {
+      if (peek().kind == Token::Kind::name && peek().text == "return") {
+        ++at_;
+        made_.results = expressions();
+        line_end();
+        if (failed_ || peek().kind != Token::Kind::end) return std::nullopt;
+        return std::move(made_);
+      }
+      assignment();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  bool is_sign(std::string_view sign, std::size_t ahead = 0) const {
+    return peek(ahead).kind == Token::Kind::sign && peek(ahead).text == sign;
+  }
+  bool accept(std::string_view sign) {
+    if (!is_sign(sign)) return false;
+    ++at_;
+    return true;
+  }
+  int fail() {
+    failed_ = true;
+    return -1;
+  }
+  void expect(std::string_view sign) {
+    if (!accept(sign)) fail();
+  }
+  void line_end() {
+    if (peek().kind != Token::Kind::line_end) {
+      fail();
+      return;
+    }
+    ++at_;
+  }
+  std::string name() {
+    if (peek().kind != Token::Kind::name || is_reserved(peek().text)) {
+      fail();
+      return "";
+    }
+    return tokens_[at_++].text;
+  }
+  int node(PythonKind kind, std::string text, std::vector<int> parts = {}, std::vector<std::string> keys = {}) {
+    if (failed_ || made_.nodes.size() >= limits_.nodes) return fail();
+    made_.nodes.push_back({kind, std::move(text), std::move(parts), std::move(keys)});
+    return static_cast<int>(made_.nodes.size()) - 1;
+  }
+
+  bool header() {
+    if (name_is("def") && name_is("reference") && accept("(")) {
+      while (!failed_ && !accept(")")) {
+        PythonParameter parameter;
+        parameter.name = name();
+        if (accept(":")) parameter.whole_number = type_name() == "int";
+        made_.parameters.push_back(std::move(parameter));
+        if (!is_sign(")")) expect(",");
+      }
+      if (accept("->")) skip_type();
+      expect(":");
+      if (peek().kind == Token::Kind::line_end) ++at_;
+      return !failed_;
+    }
+    return false;
+  }
+  bool name_is(std::string_view text) {
+    if (peek().kind != Token::Kind::name || peek().text != text) return false;
+    ++at_;
+    return true;
+  }
+  std::string type_name() {
+    std::string text = name();
+    while (accept(".")) text += "." + name();
+    return text;
+  }
+  void skip_type() {
+    while (!failed_ && !is_sign(":") && peek().kind != Token::Kind::line_end && peek().kind != Token::Kind::end) ++at_;
+  }
+
+  void assignment() {
+    PythonAssignment made;
+    made.names.push_back(name());
+    if (is_sign(":")) {  // `t: Tensor = ...`
+      ++at_;
+      type_name();
+    }
+    while (accept(",")) made.names.push_back(name());
+    expect("=");
+    const std::vector<int> values = expressions();
+    if (failed_) return;
+    made.value = values.size() == 1 ? values[0] : node(PythonKind::tuple, "", values);
+    line_end();
+    made_.assignments.push_back(std::move(made));
+  }
+
+  std::vector<int> expressions() {
+    std::vector<int> found{expression()};
+    while (!failed_ && accept(",")) {
+      if (peek().kind == Token::Kind::line_end) break;
+      found.push_back(expression());
+    }
+    return found;
+  }
+
+  // Lowest first: comparisons, | ^ & shifts, sums, products, signs, powers.
+  int expression() {
+    if (++depth_ > limits_.depth) fail();
+    int left = failed_ ? -1 : level(0);
+    if (!failed_ && peek().kind == Token::Kind::sign) {
+      static constexpr std::array<std::string_view, 6> signs{"<", "<=", ">", ">=", "==", "!="};
+      const std::string sign = peek().text;
+      if (std::find(signs.begin(), signs.end(), sign) != signs.end()) {
+        ++at_;
+        left = node(PythonKind::compare, sign, {left, level(0)});
+        // `a < b < c` is something else than it seems.
+        if (peek().kind == Token::Kind::sign && std::find(signs.begin(), signs.end(), peek().text) != signs.end())
+          fail();
+      }
+    }
+    --depth_;
+    return left;
+  }
+
+  int level(std::size_t place) {
+    static const std::array<std::vector<std::string_view>, 6> levels{
+        {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%", "@"}}};
+    if (place == levels.size()) return signed_value();
+    int left = level(place + 1);
+    while (!failed_ && peek().kind == Token::Kind::sign &&
+           std::find(levels[place].begin(), levels[place].end(), peek().text) != levels[place].end()) {
+      const std::string sign = tokens_[at_++].text;
+      const int right = level(place + 1);
+      left = node(PythonKind::binary, sign, {left, right});
+    }
+    return left;
+  }
+
+  int signed_value() {
+    if (++depth_ > limits_.depth) fail();
+    int made = -1;
+    if (failed_) {
+    } else if (accept("-")) {
+      const int value = signed_value();
+      made = node(PythonKind::minus, "", {value});
+    } else if (accept("+")) {
+      made = signed_value();
+    } else {
+      made = postfix();
+      if (!failed_ && accept("**")) {
+        const int power = signed_value();
+        made = node(PythonKind::binary, "**", {made, power});
+      }
+    }
+    --depth_;
+    return made;
+  }
+
+  int postfix() {
+    int made = atom();
+    while (!failed_) {
+      if (accept(".")) {
+        std::string own = name();
+        made = node(PythonKind::attribute, std::move(own), {made});
+      } else if (accept("(")) {
+        std::vector<int> parts{made};
+        std::vector<std::string> keys;
+        while (!failed_ && !accept(")")) {
+          const bool keyword = peek().kind == Token::Kind::name && is_sign("=", 1);
+          keys.push_back(keyword ? name() : "");
+          if (keyword) ++at_;
+          parts.push_back(expression());
+          if (!is_sign(")")) expect(",");
+        }
+        made = node(PythonKind::call, "", std::move(parts), std::move(keys));
+      } else if (accept("[")) {
+        std::vector<int> entries;
+        bool comma = false;
+        while (!failed_ && !accept("]")) {
+          entries.push_back(index_entry());
+          if (!is_sign("]")) {
+            expect(",");
+            comma = true;
+          }
+        }
+        if (entries.empty()) return fail();
+        const int index = entries.size() == 1 && !comma ? entries[0] : node(PythonKind::tuple, "", entries);
+        made = node(PythonKind::subscript, "", {made, index});
+      } else {
+        break;
+      }
+    }
+    return made;
+  }
+
+  int index_entry() {
+    std::vector<int> parts;
+    int part = is_sign(":") ? -1 : expression();
+    if (!is_sign(":")) return part;
+    parts.push_back(part);
+    while (!failed_ && parts.size() < 3 && accept(":"))
+      parts.push_back(is_sign(":") || is_sign("]") || is_sign(",") ? -1 : expression());
+    parts.resize(3, -1);
+    return node(PythonKind::slice, "", std::move(parts));
+  }
+
+  int atom() {
+    const Token token = peek();
+    if (token.kind == Token::Kind::name) {
+      if (token.text == "None" || token.text == "True" || token.text == "False") {
+        ++at_;
+        return node(PythonKind::constant, token.text);
+      }
+      std::string own = name();
+      return node(PythonKind::name, std::move(own));
+    }
+    if (token.kind == Token::Kind::number || token.kind == Token::Kind::string) {
+      ++at_;
+      return node(token.kind == Token::Kind::number ? PythonKind::number : PythonKind::string, token.text);
+    }
+    const bool round = is_sign("(");
+    if (!round && !is_sign("[")) return fail();
+    ++at_;
+    const std::string_view close = round ? ")" : "]";
+    std::vector<int> parts;
+    bool comma = false;
+    while (!failed_ && !accept(close)) {
+      parts.push_back(expression());
+      if (!is_sign(close)) {
+        expect(",");
+        comma = true;
+      }
+    }
+    if (round && parts.size() == 1 && !comma) return parts[0];
+    return node(round ? PythonKind::tuple : PythonKind::list, "", std::move(parts));
+  }
+
+  std::vector<Token> tokens_;
+  const PythonLimits& limits_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  bool failed_ = false;
+  PythonFunction made_;
+};
+
+}  // namespace
+
+std::optional<PythonFunction> parse_python(std::string_view text, const PythonLimits& limits) {
+  if (text.size() > limits.bytes) return std::nullopt;
+  auto tokens = Scanner(text).scan();
+  if (!tokens) return std::nullopt;
+  return Parser(std::move(*tokens), limits).parse();
+}
+
+}  // namespace kw

@@ -1,0 +1,182 @@
+#include "agents/reward/verdict_file.h"
+
+#include <array>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+
+namespace kw {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t max_depth = 8;
+constexpr std::size_t max_members = 128;  // an ordered object is searched from its beginning
+constexpr std::size_t max_elements = 20'000;
+constexpr std::size_t max_values = 400'000;
+
+// Builds the value while the text is read, so a bound stops the reading and not only the result.
+class VerdictBuilder : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(std::int64_t value) override { return add(value); }
+  bool number_unsigned(std::uint64_t value) override { return add(value); }
+  bool number_float(double value, const std::string&) override {
+    return std::isfinite(value) ? add(value) : fail("a number is not finite");
+  }
+  bool string(std::string& value) override { return add(std::move(value)); }
+  bool binary(Json::binary_t&) override { return fail("binary values are not JSON"); }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    if (open_.back()->size() >= max_members) return fail("an object has too many members");
+    if (open_.back()->contains(name)) return fail("the key '" + name.substr(0, 100) + "' comes twice");
+    key_ = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    return fail("not valid JSON at byte " + std::to_string(position));
+  }
+
+  Json root;
+  std::string problem;
+
+ private:
+  bool fail(std::string message) {
+    if (problem.empty()) problem = std::move(message);
+    return false;
+  }
+  bool add(Json value) { return place(std::move(value)) != nullptr; }
+  Json* place(Json value) {
+    if (++values_ > max_values) {
+      fail("more values than a verdict has");
+      return nullptr;
+    }
+    if (open_.empty()) return &(root = std::move(value));
+    Json& parent = *open_.back();
+    if (parent.is_object()) return &(parent[key_] = std::move(value));
+    if (parent.size() >= max_elements) {
+      fail("a list is longer than a verdict's");
+      return nullptr;
+    }
+    parent.push_back(std::move(value));
+    return &parent.back();
+  }
+  bool open(Json container) {
+    if (open_.size() >= max_depth) return fail("nested deeper than a verdict");
+    Json* placed = place(std::move(container));
+    if (placed == nullptr) return false;
+    open_.push_back(placed);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  // Pointers stay good: only the innermost open container grows, and nothing points into it but at itself.
+  std::vector<Json*> open_;
+  std::string key_;
+  std::size_t values_ = 0;
+};
+
+// Converting a float, or a number out of range, to a whole one would not be an error in verdict_from_json.
+constexpr std::array whole_number_keys{
+    "line",   "column", "occurrences",    "registers",    "spill_bytes",      "stack_bytes",  "shared_bytes",
+    "rounds", "seed",   "driver_version", "sm_clock_mhz", "memory_clock_mhz", "temperature_c"};
+constexpr std::array wide_keys{"occurrences", "seed", "shared_bytes"};
+
+template <class Keys>
+bool one_of(const Keys& keys, std::string_view name) {
+  for (const std::string_view key : keys)
+    if (key == name) return true;
+  return false;
+}
+
+Result<void> check_whole_numbers(const Json& json, bool sizes = false) {
+  if (json.is_array()) {
+    for (const Json& element : json) KW_TRY_VOID(check_whole_numbers(element));
+    return {};
+  }
+  if (!json.is_object()) return {};
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_structured()) {
+      KW_TRY_VOID(check_whole_numbers(value, name == "size"));
+      continue;
+    }
+    if (!sizes && !one_of(whole_number_keys, name)) continue;
+    const bool wide = sizes || one_of(wide_keys, name);
+    bool fits = value.is_number_integer();
+    if (fits && value.is_number_unsigned()) {
+      // Seeds use all 64 bits.
+      fits = name == "seed" || value.get<std::uint64_t>() <=
+                                   static_cast<std::uint64_t>(wide ? INT64_MAX : std::numeric_limits<int>::max());
+    } else if (fits) {
+      fits = value.get<std::int64_t>() >= 0 || name == "temperature_c";
+      fits = fits && value.get<std::int64_t>() >= -1000;
+    }
+    if (!fits) return Error{"not a verdict: '" + name.substr(0, 100) + "' is no whole number in its range", "", {}};
+  }
+  return {};
+}
+
+Result<void> check_agreement(const Verdict& verdict) {
+  const auto contradiction = [](const char* what) { return Error{std::string("not a verdict: ") + what, "", {}}; };
+  if (verdict.correct != (verdict.status == VerdictStatus::correct))
+    return contradiction("'correct' and 'status' contradict each other");
+  if (verdict.correct && !verdict.compiled) return contradiction("it is correct and does not compile");
+  if (verdict.correct && !verdict.findings.empty()) return contradiction("it is correct and has findings");
+  if (verdict.time_us && !(*verdict.time_us > 0)) return contradiction("'time_us' is not above 0");
+  for (const auto& speedup : {verdict.speedup_naive, verdict.speedup_pytorch})
+    if (speedup && !(*speedup > 0)) return contradiction("a speedup is not above 0");
+  for (const CaseVerdict& one : verdict.cases)
+    if (verdict.correct && !one.ok) return contradiction("it is correct and a case is not");
+  for (const KernelUse& use : verdict.resources)
+    if (!(use.occupancy >= 0 && use.occupancy <= 1)) return contradiction("an occupancy is not from 0 to 1");
+  if (!(verdict.risk.score >= 0 && verdict.risk.score <= 1)) return contradiction("the risk is not from 0 to 1");
+  return {};
+}
+
+}  // namespace
+
+Result<Verdict> read_verdict_text(std::string_view text) {
+  if (text.size() > max_verdict_bytes) return Error{"longer than a verdict can be", "at most 8 MiB", {}};
+  VerdictBuilder builder;
+  if (!Json::sax_parse(text.begin(), text.end(), &builder))
+    return Error{builder.problem.empty() ? "not valid JSON" : builder.problem,
+                 "a verdict is what kernelwright judge --json prints",
+                 {}};
+  if (!builder.root.is_object())
+    return Error{"not a verdict: no JSON object", "a verdict is what kernelwright judge --json prints", {}};
+  KW_TRY_VOID(check_whole_numbers(builder.root));
+  KW_TRY(Verdict verdict, verdict_from_json(builder.root));
+  KW_TRY_VOID(check_agreement(verdict));
+  return verdict;
+}
+
+Result<Verdict> read_verdict_file(const std::filesystem::path& path) {
+  std::string text;
+  if (path == "-") {
+    std::array<char, 65536> part{};
+    while (text.size() <= max_verdict_bytes && std::cin.read(part.data(), part.size()).gcount() > 0)
+      text.append(part.data(), static_cast<std::size_t>(std::cin.gcount()));
+  } else {
+    KW_TRY(text, read_file(path, max_verdict_bytes));
+  }
+  auto verdict = read_verdict_text(text);
+  if (!verdict.ok() && path != "-") {
+    Error error = verdict.error();
+    error.where.file = path.string();
+    return error;
+  }
+  return verdict;
+}
+
+}  // namespace kw

@@ -1,0 +1,229 @@
+// generate and optimize: the agents at work on one task.
+
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "agents/episode/agent_model.h"
+#include "agents/episode/conversation_page.h"
+#include "agents/episode/episode_engine.h"
+#include "agents/episode/episode_json.h"
+#include "agents/normal_form/normal_form.h"
+#include "app/cli/command.h"
+#include "app/cli/conversation_print.h"
+#include "app/cli/kernel_argument.h"
+#include "app/cli/model_load.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "kernel/judge/judge_session.h"
+
+namespace kw::cli {
+namespace {
+
+struct ConverseArguments {
+  bool optimize = false;
+  std::string task;
+  std::string kernel;
+  std::string model = "tiny";
+  std::string device = "auto";
+  std::string level;
+  std::string from = "best";
+  std::string reward = "weighted";
+  std::string backend = "auto";
+  std::string profile;
+  std::string store;
+  std::string html;
+  std::string out;
+  int turns = 1;
+  std::int64_t samples = 1;
+  std::uint64_t seed = 1;
+  float temperature = -1;  // -1: by the number of samples
+  float top_p = 1;
+  std::int64_t answer_tokens = 1024;
+  std::int64_t tokens = 0;
+  double seconds = 0;
+  double target = 0;
+  bool tell_target = false;
+};
+
+// What a person would choose: the likeliest answer when there is one, different ones when there are several.
+constexpr float temperature_of_several = 0.8f;
+
+Result<EpisodeOptions> options_from(const ConverseArguments& arguments) {
+  KW_TRY(EpisodeOptions options, episode_options(arguments.reward));
+  options.seed = arguments.seed;
+  options.turns = arguments.turns;
+  options.samples = arguments.samples;
+  options.temperature =
+      arguments.temperature >= 0 ? arguments.temperature : (arguments.samples > 1 ? temperature_of_several : 0);
+  options.top_p = arguments.top_p;
+  options.answer_tokens = arguments.answer_tokens;
+  options.episode_tokens = arguments.tokens;
+  options.episode_s = arguments.seconds;
+  options.from = arguments.from == "last" ? ContinueFrom::last : ContinueFrom::best;
+  if (arguments.target > 0) options.stop_speedup = arguments.target;
+  if (arguments.tell_target) options.asked_speedup = options.stop_speedup;
+  return options;
+}
+
+ReportFacts facts_of(const AgentModel& model, const JudgeSession& session, const EpisodeOptions& options) {
+  return {{"model", fmt::format("{} on {}", model.name(), model.device())},
+          {"weights", model.fingerprint().substr(0, 16)},
+          {"judge", session.description()},
+          {"sampling", fmt::format("seed {}, temperature {}, top-p {}, {} samples a turn", options.seed,
+                                   options.temperature, options.top_p, options.samples)},
+          {"turns", fmt::format("at most {}", options.turns)}};
+}
+
+Json json_of(const Episode& episode, const AgentModel& model, const JudgeSession& session) {
+  Json json = to_json(episode);
+  json["model"] = model.name();
+  json["device"] = model.device();
+  json["weights"] = model.fingerprint();
+  json["judge"] = session.description();
+  return json;
+}
+
+Result<void> write_results(const ConverseArguments& arguments, const Episode& episode, const ReportFacts& facts) {
+  if (!arguments.html.empty()) KW_TRY_VOID(write_file_atomic(arguments.html, conversation_page(episode, facts)));
+  if (arguments.out.empty() || !episode.best) return {};
+  return write_file_atomic(arguments.out, kernel_of(episode, *episode.best));
+}
+
+Result<void> converse(Context& context, const ConverseArguments& arguments) {
+  KW_TRY(Task task, task_from_argument(arguments.task));
+  EpisodeRequest request;
+  request.task = std::make_shared<const Task>(std::move(task));
+  request.level = arguments.level;
+  if (!arguments.kernel.empty()) {
+    KW_TRY(request.kernel, read_kernel_argument(arguments.kernel));
+    if (request.kernel.empty()) return Error{"the kernel is empty", "", {arguments.kernel, 0, 0}};
+  }
+  KW_TRY(const EpisodeOptions options, options_from(arguments));
+  KW_TRY_VOID(check_options(options));
+  KW_TRY(const auto model, AgentModel::open(arguments.model, {.device = arguments.device}));
+  KW_TRY(const auto session, JudgeSession::start({arguments.backend, arguments.profile, 0, true}));
+  std::unique_ptr<EpisodeStore> store;
+  if (!arguments.store.empty()) {
+    KW_TRY(store, EpisodeStore::open(arguments.store));
+  }
+
+  EngineOptions engine_options;
+  engine_options.episode = options;
+  engine_options.store = store.get();
+  engine_options.judge_workers = session->workers();
+  engine_options.model = fmt::format("{} {} {}", model->fingerprint(), model->device(), session->identity());
+  ConversationView view(options.samples);
+  const NormalForm asked = normal_form(*request.task, request.kernel.empty() ? Names::learned : Names::kept);
+  if (!context.json)
+    std::cout << fmt::format("{}: {}\n{} on {}; {}\n", request.task->name, request.task->summary, model->name(),
+                             model->device(), session->description())
+              << (asked.changed ? description_of(asked) + "\n" : "") << std::flush;
+  Rollout rollout(model->decoder(), &model->dialect().tokenizer());
+  KW_TRY(const auto engine,
+         EpisodeEngine::make(
+             rollout, model->dialect(), session->judge(), [&](AgentRole role) { return model->adapter_of(role); },
+             engine_options, context.json ? EpisodeHooks{} : view.hooks()));
+  KW_TRY(std::vector<Episode> episodes, engine->run({request}));
+  const Episode& episode = episodes.front();
+  KW_TRY_VOID(write_results(arguments, episode, facts_of(*model, *session, options)));
+  if (context.json) {
+    Json json = json_of(episode, *model, *session);
+    json["asked"] = asked.task.pytorch;
+    json["renamed"] = Json::object();
+    for (const auto& [before, now] : asked.renamed) json["renamed"][before] = now;
+    print_json(json);
+  } else {
+    if (episode.from_store) view.show_stored(episode);
+    print_outcome(episode);
+    if (!arguments.html.empty()) std::cout << "The conversation is in " << arguments.html << "\n";
+    if (!arguments.out.empty() && episode.best) std::cout << "The best kernel is in " << arguments.out << "\n";
+    if (episode.end == EpisodeEnd::unfinished && store) std::cout << "The same command goes on from here.\n";
+  }
+  context.exit_code = episode.best ? exit_good : exit_not_good;
+  if (episode.end == EpisodeEnd::unfinished) context.exit_code = exit_interrupted;
+  return {};
+}
+
+void add_options(CLI::App& command, ConverseArguments& arguments) {
+  command.add_option("TASK", arguments.task, "a name of the suite, a folder or a YAML file")->required();
+  command
+      .add_option("--model", arguments.model,
+                  "tiny, smollm2, a run's name or folder, a folder with agents.json, or a model")
+      ->capture_default_str();
+  add_device_option(command, arguments.device);
+  command.add_option("--samples", arguments.samples, "answers to each question; the best one goes on")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--seed", arguments.seed, "the same seed gives the same conversation")->capture_default_str();
+  command
+      .add_option("--temperature", arguments.temperature,
+                  "0: the likeliest token; without it 0 for one sample, 0.8 for several")
+      ->check(CLI::Range(0.0, 100.0));
+  command.add_option("--top-p", arguments.top_p, "only the likeliest tokens that make up this share")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_option("--max-tokens", arguments.answer_tokens, "of an answer")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command.add_option("--level", arguments.level, "what the Generator is asked for: naive, coalesced, shared ...");
+  command.add_option("--backend", arguments.backend, "where kernels are judged")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "emulator", "gpu"}));
+  command.add_option("--profile", arguments.profile, "the device whose time is modelled");
+  command.add_option("--reward", arguments.reward, "shape of the rewards that are shown")
+      ->capture_default_str()
+      ->check(CLI::IsMember(reward_shape_names()));
+  command.add_option("--store", arguments.store,
+                     "keep the conversation in this file as it happens; the same command then goes on where it was");
+  command.add_option("--html", arguments.html, "write the conversation as a page");
+  command.add_option("-o,--out", arguments.out, "write the best kernel here");
+}
+
+void add_optimize_options(CLI::App& command, ConverseArguments& arguments) {
+  command.add_option("--kernel", arguments.kernel,
+                     "begin with this kernel; without it the Generator writes the first one; - reads standard input");
+  command.add_option("--turns", arguments.turns, "at most")->capture_default_str()->check(CLI::Range(1, 100));
+  command.add_option("--target", arguments.target, "stop at this speedup over the naive kernel")
+      ->check(CLI::PositiveNumber);
+  command.add_flag("--tell-target", arguments.tell_target, "name the target in the prompts");
+  command.add_option("--from", arguments.from, "which kernel the Optimizer goes on from")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"best", "last"}));
+  command.add_option("--tokens", arguments.tokens, "budget of the conversation; 0: none")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--seconds", arguments.seconds, "budget of the conversation; 0: none")
+      ->check(CLI::NonNegativeNumber);
+}
+
+}  // namespace
+
+void add_converse_commands(CLI::App& app, Context& context) {
+  for (const bool optimize : {false, true}) {
+    auto arguments = std::make_shared<ConverseArguments>();
+    arguments->optimize = optimize;
+    auto* command =
+        optimize ? app.add_subcommand("optimize", "The agents write, repair and improve a kernel, turn by turn")
+                 : app.add_subcommand("generate", "The Generator writes a kernel for a task, and the judge tells");
+    add_json_flag(*command, context);
+    if (optimize) {
+      arguments->turns = 5;
+      arguments->samples = 8;
+    }
+    add_options(*command, *arguments);
+    if (optimize) add_optimize_options(*command, *arguments);
+    command->footer(optimize ? "Examples:\n"
+                               "  kernelwright optimize softmax\n"
+                               "  kernelwright optimize softmax --kernel my.cu --turns 5 --samples 8 -o best.cu\n"
+                               "  kernelwright optimize row_sum --samples 1 --html conversation.html"
+                             : "Examples:\n"
+                               "  kernelwright generate softmax\n"
+                               "  kernelwright generate row_sum --samples 8 --model smollm2 --json");
+    command->callback([&context, arguments] {
+      const auto done = converse(context, *arguments);
+      if (!done.ok()) fail(context, done.error());
+    });
+  }
+}
+
+}  // namespace kw::cli

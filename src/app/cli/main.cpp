@@ -1,0 +1,97 @@
+// kernelwright: one program, one subcommand a file.
+
+#include <cstdio>
+#include <exception>
+
+#include "app/cli/command.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "kernel/judge/worker.h"
+
+namespace {
+
+constexpr const char* version_text = "kernelwright 0.1.0";
+
+int run(int argc, char** argv) {
+  using namespace kw::cli;
+  CLI::App app{"Kernelwright: judge and train agents that write CUDA kernels."};
+  app.name("kernelwright");
+  app.set_version_flag("--version", version_text);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(32);
+  app.footer(
+      "Examples:\n"
+      "  kernelwright doctor                                     what works on this machine\n"
+      "  kernelwright tasks list                                 the task suite\n"
+      "  kernelwright plan softmax my.cu --size rows=7,cols=129  what the launcher would launch\n"
+      "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
+      "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
+      "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
+      "  kernelwright prompt softmax                             what an agent is told\n"
+      "  kernelwright generate softmax                           an agent writes a kernel\n"
+      "  kernelwright optimize softmax --kernel my.cu            agents repair and improve it, turn by turn\n"
+      "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
+      "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
+      "  kernelwright train --preset quickstart                  data, training, evaluation and report in one go\n"
+      "  kernelwright runs list                                  what was trained, and how it went\n"
+      "  kernelwright report runs/night                          a run as a page to send around\n"
+      "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
+      "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
+      "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
+      "  kernelwright bench train tiny-1m                        speed of training and generation here\n"
+      "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
+
+  std::string log_level = "warn", log_format = "human";
+  app.add_option("--log", log_level, "log level on standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
+  app.add_option("--log-format", log_format, "human lines or one JSON object a line")
+      ->check(CLI::IsMember({"human", "json"}));
+  app.parse_complete_callback([&] {
+    kw::configure_logging(log_format == "json" ? kw::LogFormat::json : kw::LogFormat::human,
+                          LogLevel::from_str(log_level));
+  });
+
+  Context context;
+  add_doctor_command(app, context);
+  add_tasks_command(app, context);
+  add_plan_command(app, context);
+  add_judge_command(app, context);
+  add_compile_command(app, context);
+  add_calibrate_command(app, context);
+  add_model_command(app, context);
+  add_bench_command(app, context);
+  add_reward_command(app, context);
+  add_agent_commands(app, context);
+  add_report_command(app, context);
+  add_data_command(app, context);
+  add_converse_commands(app, context);
+  add_evaluate_command(app, context);
+  add_runs_command(app, context);
+  add_config_command(app, context);
+  add_train_command(app, context);
+
+  for (const char* name : {"doctor", "generate", "optimize", "evaluate", "train", "bench"})
+    add_gpu_option(*app.get_subcommand(name));
+  for (const char* name : {"chat", "generate"}) add_gpu_option(*app.get_subcommand("model")->get_subcommand(name));
+
+  kw::install_interrupt_handling();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? exit_good : exit_usage;
+  }
+  return context.exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The worker processes are this program again.
+  if (const auto code = kw::run_if_worker(argc, argv)) return *code;
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "kernelwright: internal error: %s\n", problem.what());
+    return 70;  // EX_SOFTWARE: a bug of ours, not a verdict
+  }
+}

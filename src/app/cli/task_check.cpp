@@ -1,0 +1,79 @@
+#include "app/cli/task_check.h"
+
+#include "kernel/compile/service.h"
+#include "kernel/judge/kernel_build.h"
+#include "kernel/reference/reference.h"
+
+namespace kw::cli {
+namespace {
+
+constexpr std::uint64_t check_seed = 1;
+
+// In both precisions at every small size.
+Result<void> run_reference(const Task& task) {
+  KW_TRY(const auto reference, make_reference(task));
+  for (const Sizes& sizes : task.sizes_small) {
+    KW_TRY(const auto inputs, make_inputs(task, sizes, check_seed));
+    for (const Precision precision : {Precision::truth, Precision::task_dtype}) {
+      KW_TRY([[maybe_unused]] const auto outputs, reference->run(inputs, sizes, precision));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* word(Step step) {
+  switch (step) {
+    case Step::not_run:
+      return "-";
+    case Step::passed:
+      return "ok";
+    case Step::failed:
+      return "FAILED";
+  }
+  return "";
+}
+
+TaskCheck TaskCheck::unreadable(const Error& error) {
+  TaskCheck check;
+  check.problem = error;
+  return check;
+}
+
+Json to_json(const std::string& name, const TaskCheck& check) {
+  Json json{{"task", name},
+            {"passed", check.passed()},
+            {"reference", word(check.reference)},
+            {"plan", word(check.plan)},
+            {"compile", word(check.compile)}};
+  if (!check.passed()) json["problem"] = to_json(check.problem);
+  return json;
+}
+
+TaskChecker::TaskChecker() : service_(std::make_unique<CompileService>()) {}
+TaskChecker::~TaskChecker() = default;
+
+TaskCheck TaskChecker::check(const Task& task) const {
+  TaskCheck check;
+  const auto reference = run_reference(task);
+  check.reference = reference.ok() ? Step::passed : Step::failed;
+  if (!reference.ok()) {
+    check.problem = reference.error();
+    return check;
+  }
+  if (task.naive.empty()) {
+    check.plan = Step::failed;
+    check.problem =
+        Error{"the task has no naive kernel", "add naive.cu beside task.yaml, or the key 'naive'", {task.file, 0, 0}};
+    return check;
+  }
+  const KernelBuild build = build_kernel(*service_, task, task.naive, task.naive_file);
+  const bool planned = build.status != BuildStatus::rejected && build.status != BuildStatus::launcher_error;
+  check.plan = planned ? Step::passed : Step::failed;
+  if (planned) check.compile = build.built() ? Step::passed : Step::failed;
+  if (!build.built()) check.problem = build.problem;
+  return check;
+}
+
+}  // namespace kw::cli

@@ -1,0 +1,325 @@
+#include "app/stages/supervised_run.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+
+#include "agents/episode/agent_set.h"
+#include "app/stages/cores.h"
+#include "app/stages/supervised_examiner.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
+#include "base/text_curve.h"
+#include "learn/data/audit.h"
+#include "learn/learner/learner.h"
+#include "learn/sft/conversation_lessons.h"
+#include "model/decoder/model_name.h"
+#include "model/decoder/presets.h"
+#include "model/gpu/model_gpu.h"
+#include "model/tokenizer/tokenizer_json.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Result<void> set_shares(const std::vector<std::string>& texts, LessonPlan& plan) {
+  if (texts.empty()) return {};
+  std::ranges::fill(plan.share, 0.0);
+  for (const std::string& text : texts) {
+    const std::size_t sign = text.find('=');
+    bool known = false;
+    for (int kind = 0; kind < lesson_kind_count; ++kind) {
+      if (text.substr(0, sign) != to_string(static_cast<LessonKind>(kind))) continue;
+      known = true;
+      char* end = nullptr;
+      const std::string number = sign == std::string::npos ? "1" : text.substr(sign + 1);
+      plan.share[kind] = std::strtod(number.c_str(), &end);
+      if (number.empty() || *end != '\0')
+        return Error{"'" + number + "' is no share", "as in --lessons generate=0.6", {}};
+    }
+    if (!known)
+      return Error{
+          "there is no kind of lesson '" + text.substr(0, sign) + "'", "generate, optimise, repair, report", {}};
+  }
+  return {};
+}
+
+std::vector<AgentRole> roles_of(const LessonPlan& plan) {
+  std::vector<AgentRole> roles;
+  for (int kind = 0; kind < lesson_kind_count; ++kind) {
+    const AgentRole role = role_of(static_cast<LessonKind>(kind));
+    if (plan.share[kind] > 0 && std::ranges::count(roles, role) == 0) roles.push_back(role);
+  }
+  return roles;
+}
+
+Result<LessonPlan> plan_of(const SftArguments& arguments) {
+  LessonPlan plan = arguments.plan;
+  plan.seed = arguments.seed;
+  KW_TRY_VOID(set_shares(arguments.lessons, plan));
+  return plan;
+}
+
+Result<void> make_folder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {folder.string(), 0, 0}};
+  return {};
+}
+
+// The vocabulary of a run is made once and lies beside it.
+Result<Tokenizer> vocabulary_of(const SftArguments& arguments, const LessonPlan& plan) {
+  const fs::path file = fs::path(arguments.out) / "tokenizer.json";
+  if (fs::exists(file)) return load_tokenizer_json(file);
+  std::cerr << fmt::format("training a vocabulary of {} tokens on {} tasks\n", arguments.vocabulary,
+                           arguments.vocabulary_tasks);
+  const std::vector<std::string> texts = vocabulary_texts(plan, arguments.vocabulary_tasks);
+  KW_TRY(Tokenizer tokenizer,
+         train_compact_tokenizer(std::vector<std::string_view>(texts.begin(), texts.end()), arguments.vocabulary));
+  KW_TRY_VOID(write_file_atomic(file, to_tokenizer_json(tokenizer.spec())));
+  return tokenizer;
+}
+
+Result<LearnerOptions> learner_options(const SftArguments& arguments, const LessonPlan& plan) {
+  LearnerOptions options;
+  options.device = arguments.device;
+  options.threads = arguments.threads;
+  options.train_base = arguments.method == "full";
+  if (!options.train_base) options.adapters = roles_of(plan);
+  options.rank = arguments.rank;
+  options.alpha = static_cast<float>(arguments.alpha);
+  options.seed = arguments.seed;
+  options.optimizer.learning_rate = arguments.training.peak_learning_rate;
+  options.optimizer.weight_decay = arguments.weight_decay;
+  options.optimizer.beta1 = arguments.beta1;
+  options.optimizer.beta2 = arguments.beta2;
+  options.optimizer.clip_norm = arguments.clip_norm;
+  KW_TRY(options.optimizer.kind, optimizer_kind(arguments.optimizer));
+  for (const std::string& text : arguments.adapters) {
+    const std::size_t sign = text.find('=');
+    const auto role = agent_role_from_string(text.substr(0, sign));
+    if (!role || sign == std::string::npos) return Error{"'" + text + "' is not ROLE=FOLDER", "", {}};
+    options.adapter_folders[*role] = text.substr(sign + 1);
+  }
+  return options;
+}
+
+// Only the CPU's trainer works on the blocks of a file; elsewhere, or on a base that has none, it would be lora by
+// another name.
+Result<void> check_quantised(const ModelFiles& files, const SftArguments& arguments) {
+  using enum BlockFormat;
+  const auto stored = files.blocks("model.layers.0.self_attn.o_proj.weight");
+  if (!stored || stored->format == f32 || stored->format == f16 || stored->format == bf16)
+    return Error{"qlora needs a base that is stored in blocks (GGUF); this one is not", "--method lora", {}};
+  if (arguments.device != "cpu" && model_gpu_name().ok())
+    return Error{"the GPU's trainer keeps the base in bf16", "--method lora, or --device cpu", {}};
+  return {};
+}
+
+Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, const LessonPlan& plan,
+                                              std::string& base) {
+  KW_TRY(LearnerOptions options, learner_options(arguments, plan));
+  const auto names = preset_names();
+  if (std::ranges::count(names, arguments.model) > 0 && arguments.model != "smollm2-135m") {
+    if (arguments.method != "full") return Error{"a model from nothing has no base to freeze", "--method full", {}};
+    KW_TRY(Tokenizer tokenizer, vocabulary_of(arguments, plan));
+    return Learner::from_preset(arguments.model, std::move(tokenizer), options);
+  }
+  KW_TRY(const AgentSet agents, find_agents(arguments.model));
+  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  if (arguments.method == "qlora") KW_TRY_VOID(check_quantised(files, arguments));
+  base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
+  if (!options.train_base) {
+    options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
+    // Who learns nothing here is still one of the agents that are saved.
+    for (const auto& [role, folder] : agents.adapters)
+      if (std::ranges::count(options.adapters, role) == 0) options.adapters.push_back(role);
+  }
+  return Learner::from_files(files, options);
+}
+
+Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
+  Json shares = Json::object();
+  for (int kind = 0; kind < lesson_kind_count; ++kind)
+    shares[std::string(to_string(static_cast<LessonKind>(kind)))] = plan.share[kind];
+  const SupervisedOptions& training = arguments.training;
+  return {{"model", arguments.model},
+          {"method", arguments.method},
+          {"vocabulary", arguments.vocabulary},
+          {"lessons", shares},
+          {"seed", arguments.seed},
+          {"steps", training.steps},
+          {"minutes", training.minutes},
+          {"batch_tokens", training.batch_tokens},
+          {"optimizer", arguments.optimizer},
+          {"learning_rate", training.peak_learning_rate},
+          {"weight_decay", arguments.weight_decay},
+          {"rank", arguments.rank},
+          {"house_style", plan.house_style},
+          {"formulas", plan.formulas},
+          {"drill", plan.drill},
+          {"generate_first", plan.generate_first},
+          {"ramp", plan.ramp},
+          {"device", arguments.device}};
+}
+
+// Lessons as the model reads them, and how long they are.
+Result<Json> show_lessons(const SftArguments& arguments, const LessonStream& lessons, const Dialect& dialect) {
+  Scribe scribe(dialect);
+  Json lengths = Json::array();
+  std::map<std::string, std::vector<std::int64_t>> tokens;
+  for (std::uint64_t i = 0; i < arguments.show; ++i) {
+    KW_TRY(const auto lesson, lessons.at(i, scribe));
+    if (!lesson) {
+      tokens["too long"].push_back(0);
+      continue;
+    }
+    const std::span all(lesson->tokens);
+    const auto at = static_cast<std::size_t>(lesson->answer);
+    KW_TRY(const std::string prompt, dialect.tokenizer().decode(all.first(at)));
+    KW_TRY(const std::string answer, dialect.tokenizer().decode(all.subspan(at)));
+    if (i < 20)
+      std::cout << fmt::format("=== {} {}: {} + {} tokens\n{}\n--- answer\n{}\n\n", i, to_string(lesson->kind), at,
+                               all.size() - at, prompt, answer);
+    tokens[std::string(to_string(lesson->kind))].push_back(static_cast<std::int64_t>(all.size()));
+  }
+  Json result = {{"interrupted", false}};
+  for (auto& [kind, sizes] : tokens) {
+    std::ranges::sort(sizes);
+    result[kind] = fmt::format("{} lessons, {} tokens in the middle, at most {}", sizes.size(), sizes[sizes.size() / 2],
+                               sizes.back());
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<void> make_vocabulary(const SftArguments& arguments) {
+  KW_TRY(const LessonPlan plan, plan_of(arguments));
+  KW_TRY_VOID(make_folder(arguments.out));
+  KW_TRY([[maybe_unused]] const Tokenizer tokenizer, vocabulary_of(arguments, plan));
+  return {};
+}
+
+Result<Json> train_sft(const SftArguments& arguments) {
+  if (arguments.show == 0 && (arguments.training.steps > 0) == (arguments.training.minutes > 0))
+    return Error{"how long is it to train?", "--steps or --minutes", {}};
+  KW_TRY(LessonPlan plan, plan_of(arguments));
+  const fs::path out = arguments.out;
+  KW_TRY_VOID(make_folder(out));
+
+  std::string base;
+  KW_TRY(const auto learner, make_learner(arguments, plan, base));
+  std::shared_ptr<const JudgedBook> book;
+  if (!arguments.store.empty()) {
+    KW_TRY(JudgedBook loaded, JudgedBook::load(arguments.store, cores()));
+    std::cerr << fmt::format("{} judged tasks: {} kernels, {} can be improved, {} broken\n", loaded.tasks().size(),
+                             loaded.all().size(), loaded.improvable().size(), loaded.broken().size());
+    book = std::make_shared<const JudgedBook>(std::move(loaded));
+  }
+  plan.longest = std::min(plan.longest, learner->description().context);
+  KW_TRY(const LessonStream lessons, LessonStream::make(learner->dialect(), book, plan));
+  if (arguments.show > 0) return show_lessons(arguments, lessons, learner->dialect());
+  KW_TRY(const auto examiner, SupervisedExaminer::make(arguments, plan, *learner));
+
+  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
+  KW_TRY(const std::int64_t after, resume_step(checkpoints));
+  RunLogOptions log_options;
+  log_options.folder = out;
+  log_options.name = arguments.name.empty() ? fs::absolute(out).lexically_normal().filename().string() : arguments.name;
+  log_options.kind = "sft";
+  log_options.configuration = configuration_of(arguments, plan);
+  log_options.resume_after_step = after;
+  log_options.restart = after < 0;  // killed before its first checkpoint: nothing of it is left but what it logged
+  KW_TRY(const auto log, RunLog::open(log_options));
+  std::cerr << fmt::format("{} on {}{}\n", arguments.model, learner->device(),
+                           after >= 0 ? fmt::format(", going on after step {}", after) : "");
+
+  std::optional<StreamAudit> audit;
+  if (arguments.audit > 0 && plan.share[0] > 0)
+    audit.emplace(examiner->service(), examiner->judge_options(), lessons.stream(),
+                  AuditOptions{arguments.audit, 2000});
+  std::vector<std::pair<std::int64_t, double>> losses;
+  SupervisedHooks hooks;
+  if (audit)
+    hooks.lesson = [&](const Lesson& lesson) {
+      if (lesson.kind != LessonKind::generate || !StreamAudit::chosen(plan.seed, lesson.index, arguments.audit)) return;
+      std::uint64_t variant = 0;
+      if (const auto example = lessons.example_at(lesson.index, &variant))
+        audit->used(example->drawn.index, example->level, variant);
+    };
+  hooks.evaluate = [&](std::int64_t step) { return examiner->examine(step); };
+  hooks.evaluated = [&](std::int64_t step, const Evaluation& evaluation) {
+    std::cerr << fmt::format("exam after step {}: {}\n", step, evaluation.line);
+  };
+  hooks.progress = [&](const SupervisedProgress& now) {
+    losses.emplace_back(now.step, std::log10(std::max(now.loss, 1e-6)));
+    const double left = now.steps > 0 && now.step > 0
+                            ? now.seconds / static_cast<double>(now.step) * static_cast<double>(now.steps - now.step)
+                            : arguments.training.minutes * 60 - now.seconds;
+    std::cerr << fmt::format("step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {:.2f} M tokens  {:.0f} tok/s  {} left\n",
+                             now.step, now.steps > 0 ? std::to_string(now.steps) : "?", now.loss, now.learning_rate,
+                             now.gradient_norm, static_cast<double>(now.tokens) / 1e6, now.tokens_per_s,
+                             duration_text(std::max(0.0, left)));
+  };
+  std::optional<ConversationLessons> conversations;
+  std::optional<MixedLessons> mixed;
+  const LessonSource* source = &lessons;
+  if (!arguments.conversations.empty()) {
+    KW_TRY(const auto store, EpisodeStore::open(arguments.conversations));
+    KW_TRY(conversations, ConversationLessons::load(*store, arguments.seed, plan.longest));
+    mixed.emplace(*conversations, lessons, arguments.own, arguments.seed);
+    source = &*mixed;
+    std::cerr << fmt::format("{} of {} answers of the agents themselves are worth learning from\n",
+                             conversations->lessons().size(), conversations->answers());
+  }
+  SupervisedOptions training = arguments.training;
+  if (training.producers <= 0) training.producers = learner->on_gpu() ? std::max(1, cores() / 2) : 1;
+  training.pass_tokens = std::max(training.pass_tokens, plan.longest);
+  training.model = &learner->description();
+  training.train_base = learner->trains_base();
+  KW_TRY(training.peak_flops, learner->peak_flops());
+  KW_TRY(const SupervisedSummary summary,
+         train_supervised(
+             learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
+             training, checkpoints, *log, hooks));
+
+  std::cerr << text_curve("log10 of the loss", losses);
+  Json result = {{"out", out.string()},
+                 {"step", summary.last.step},
+                 {"steps", summary.last.steps},
+                 {"tokens", summary.last.tokens},
+                 {"answer_tokens", summary.last.answer_tokens},
+                 {"lessons", summary.lessons},
+                 {"too_long", summary.too_long},
+                 {"loss", summary.last.loss},
+                 {"seconds", summary.last.seconds},
+                 {"interrupted", summary.interrupted}};
+  if (summary.evaluation)
+    for (const auto& [name, value] : summary.evaluation->metrics) result[name] = value;
+  if (audit) {
+    const AuditReport seen = audit->report();
+    result["audited"] = seen.all.judged;
+    result["audit_wrong"] = seen.all.wrong;
+    result["audit_error_rate_at_most"] = seen.error_rate_at_most();
+  }
+  if (!summary.interrupted) {
+    // The best of the evaluated states is what is kept.
+    KW_TRY(const auto best, checkpoints.best());
+    if (best && best->step != summary.last.step) {
+      KW_TRY_VOID(learner->trainer().restore_state((best->folder / "trainer").string()));
+      result["best_step"] = best->step;
+    }
+    KW_TRY_VOID(learner->save_agents(out / "agents", base, ElementType::bf16));
+    result["agents"] = (out / "agents").string();
+  }
+  KW_TRY_VOID(log->finish(summary.interrupted ? "interrupted" : "done", result));
+  return result;
+}
+
+}  // namespace kw

@@ -1,0 +1,351 @@
+// Tensor-core instructions. The fragments of mma and ldmatrix are laid out as the PTX ISA says; those of wmma are
+// nobody's business but the hardware's, so here element e of lane l is simply number l * per_lane + e of the matrix,
+// row by row (some fragments hold all twice). Products are exact and sums are taken in double, then rounded once, to
+// the nearest number of the accumulator's type: the hardware keeps fewer bits, in an order that is not documented (PTX
+// ISA 9.0, 9.7.14.4.5 "wmma.mma": with .f16 for both c and d the precision is at least half).
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernel/emulate/half_float.h"
+#include "kernel/emulate/memory_view.h"
+#include "kernel/emulate/operations.h"
+
+namespace kw {
+namespace {
+
+constexpr int max_side = 32;
+constexpr int max_inner = 64;
+
+// A matrix with a mark for elements that are undefined.
+struct Matrix {
+  int rows = 0, columns = 0;
+  double at[max_inner][max_inner];
+  bool undefined[max_inner][max_inner];
+};
+
+int per_register(PtxType type) {
+  if (type == PtxType::s8 || type == PtxType::u8) return 4;
+  return type == PtxType::f16 || type == PtxType::bf16 ? 2 : 1;
+}
+int element_bytes(PtxType type) { return type == PtxType::f64 ? 8 : 4 / per_register(type); }
+
+double element_value(PtxType type, std::uint64_t bits) {
+  switch (type) {
+    case PtxType::f16:
+      return float_from_half(static_cast<std::uint16_t>(bits));
+    case PtxType::bf16:
+      return float_from_bfloat16(static_cast<std::uint16_t>(bits));
+    case PtxType::tf32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits) & 0xffffe000u);
+    case PtxType::f32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case PtxType::f64:
+      return std::bit_cast<double>(bits);
+    case PtxType::s8:
+      return static_cast<std::int8_t>(bits);
+    case PtxType::u8:
+      return static_cast<std::uint8_t>(bits);
+    default:
+      return static_cast<std::int32_t>(bits);
+  }
+}
+
+// Through float without rounding twice: what float cannot hold becomes the odd neighbour, which no half lies on.
+std::uint16_t half_from_double(double value) {
+  const auto nearest = static_cast<float>(value);
+  if (static_cast<double>(nearest) == value || !std::isfinite(nearest)) return half_from_float(nearest);
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (std::abs(static_cast<double>(nearest)) > std::abs(value)) --bits;  // towards zero
+  return half_from_float(std::bit_cast<float>(bits | 1));
+}
+
+std::uint64_t element_bits(PtxType type, double value, bool saturate) {
+  switch (type) {
+    case PtxType::f16:
+      return half_from_double(value);
+    case PtxType::f32:
+      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    case PtxType::f64:
+      return std::bit_cast<std::uint64_t>(value);
+    default:
+      if (saturate)
+        value = std::clamp<double>(value, std::numeric_limits<std::int32_t>::min(),
+                                   std::numeric_limits<std::int32_t>::max());
+      return static_cast<std::uint32_t>(static_cast<std::int64_t>(value));
+  }
+}
+
+std::uint64_t get_element(Warp& warp, const std::vector<Slot>& registers, PtxType type, int lane, int e) {
+  int per = per_register(type);
+  Slot slot = registers[static_cast<std::size_t>(e / per)];
+  if (type == PtxType::f64) return warp.u64(slot, lane);
+  std::uint32_t bits = warp.u32(slot, lane);
+  int width = 32 / per;
+  return width == 32 ? bits : (bits >> (e % per * width)) & ((1u << width) - 1);
+}
+
+void set_element(Warp& warp, const std::vector<Slot>& registers, PtxType type, int lane, int e, std::uint64_t bits) {
+  int per = per_register(type);
+  Slot slot = registers[static_cast<std::size_t>(e / per)];
+  if (type == PtxType::f64) {
+    warp.u64(slot, lane) = bits;
+    return;
+  }
+  int width = 32 / per;
+  std::uint32_t mask = width == 32 ? 0xffffffffu : ((1u << width) - 1) << (e % per * width);
+  std::uint32_t& word = warp.u32(slot, lane);
+  word = (word & ~mask) | ((static_cast<std::uint32_t>(bits) << (e % per * width)) & mask);
+}
+
+// Where element e of a lane's fragment lies.
+struct Place {
+  int row, column;
+};
+enum class Part : std::uint8_t { a, b, c };
+
+// PTX ISA 9.7.14.5, "Matrix fragments for mma": one rule covers all shapes, with `per` elements in a register.
+Place mma_place(const MatrixOperation& matrix, Part part, int lane, int e) {
+  int group = lane / 4, member = lane % 4;
+  if (part == Part::c) return {group + 8 * (e / 2), member * 2 + e % 2};
+  int per = per_register(matrix.a);
+  int reg = e / per, within = e % per;
+  if (part == Part::b) return {member * per + within + reg * 4 * per, group};
+  if (matrix.m == 8) return {group, member * per + within + reg * 4 * per};
+  return {group + 8 * (reg % 2), member * per + within + reg / 2 * 4 * per};
+}
+
+Place wmma_place(int per_lane, int columns, int total, int lane, int e) {
+  int number = (lane * per_lane + e) % total;
+  return {number / columns, number % columns};
+}
+
+template <class Where>
+void gather(Warp& warp, const std::vector<Slot>& registers, PtxType type, Matrix& into, Where where) {
+  int count = static_cast<int>(registers.size()) * per_register(type);
+  for (int e = 0; e < count; ++e) {
+    LaneMask undefined = warp.undefined_of(registers[static_cast<std::size_t>(e / per_register(type))]);
+    for (int lane = 0; lane < warp_lanes; ++lane) {
+      Place place = where(lane, e);
+      into.at[place.row][place.column] = element_value(type, get_element(warp, registers, type, lane, e));
+      into.undefined[place.row][place.column] = ((undefined >> lane) & 1) != 0;
+    }
+  }
+}
+
+template <class Where>
+void scatter(Warp& warp, const std::vector<Slot>& registers, PtxType type, const Matrix& from, bool saturate,
+             LaneMask active, Where where) {
+  int count = static_cast<int>(registers.size()) * per_register(type);
+  for (Slot slot : registers) warp.undefined_of(slot) &= ~active;
+  for (int e = 0; e < count; ++e) {
+    LaneMask& undefined = warp.undefined_of(registers[static_cast<std::size_t>(e / per_register(type))]);
+    for (LaneMask left = active; left != 0; left &= left - 1) {
+      int lane = __builtin_ctz(left);
+      Place place = where(lane, e);
+      set_element(warp, registers, type, lane, e, element_bits(type, from.at[place.row][place.column], saturate));
+      if (from.undefined[place.row][place.column]) undefined |= 1u << lane;
+    }
+  }
+}
+
+// c += a * b; c is [m][n].
+void multiply(const Matrix& a, const Matrix& b, Matrix& c, int m, int n, int k) {
+  bool a_undefined[max_side] = {}, b_undefined[max_side] = {};
+  for (int i = 0; i < m; ++i)
+    for (int l = 0; l < k; ++l) a_undefined[i] |= a.undefined[i][l];
+  for (int l = 0; l < k; ++l)
+    for (int j = 0; j < n; ++j) b_undefined[j] |= b.undefined[l][j];
+  for (int i = 0; i < m; ++i) {
+    double sum[max_side] = {};
+    for (int l = 0; l < k; ++l)
+      for (int j = 0; j < n; ++j) sum[j] += a.at[i][l] * b.at[l][j];
+    for (int j = 0; j < n; ++j) {
+      c.at[i][j] += sum[j];
+      c.undefined[i][j] |= a_undefined[i] || b_undefined[j];
+    }
+  }
+}
+
+const MatrixOperation& matrix_of(const Warp& warp, const Instruction& in) {
+  return warp.frame->function->matrices[in.detail];
+}
+
+void order_and_check(Warp& warp, const Instruction& in, LaneMask active) {
+  order_warp(warp);
+  LaneMask missing = warp.existing & ~active;
+  if (warp.existing == all_lanes && missing == 0) return;
+  int lane = __builtin_ctz(active);
+  report(warp, FindingKind::warp_sync_divergence, in, lane, 0,
+         thread_text(warp, lane) + ": " + origin_of(warp, in).form + " needs all 32 lanes of the warp");
+}
+
+}  // namespace
+
+void run_mma(Warp& warp, const Instruction& in, LaneMask active) {
+  order_and_check(warp, in, active);
+  if (warp.worker->launch->options.skips_products()) return;
+  const MatrixOperation& matrix = matrix_of(warp, in);
+  static thread_local Matrix a, b, c;
+  auto place = [&](Part part) { return [&matrix, part](int lane, int e) { return mma_place(matrix, part, lane, e); }; };
+  gather(warp, matrix.registers_a, matrix.a, a, place(Part::a));
+  gather(warp, matrix.registers_b, matrix.b, b, place(Part::b));
+  gather(warp, matrix.registers_c, matrix.c, c, place(Part::c));
+  multiply(a, b, c, matrix.m, matrix.n, matrix.k);
+  scatter(warp, matrix.registers_d, matrix.d, c, matrix.saturate, active, place(Part::c));
+}
+
+void run_wmma(Warp& warp, const Instruction& in, LaneMask active) {
+  order_and_check(warp, in, active);
+  if (warp.worker->launch->options.skips_products()) return;
+  const MatrixOperation& matrix = matrix_of(warp, in);
+  static thread_local Matrix a, b, c;
+  auto place = [](const std::vector<Slot>& registers, PtxType type, int rows, int columns) {
+    int per_lane = static_cast<int>(registers.size()) * per_register(type);
+    return [=](int lane, int e) { return wmma_place(per_lane, columns, rows * columns, lane, e); };
+  };
+  gather(warp, matrix.registers_a, matrix.a, a, place(matrix.registers_a, matrix.a, matrix.m, matrix.k));
+  gather(warp, matrix.registers_b, matrix.b, b, place(matrix.registers_b, matrix.b, matrix.k, matrix.n));
+  gather(warp, matrix.registers_c, matrix.c, c, place(matrix.registers_c, matrix.c, matrix.m, matrix.n));
+  multiply(a, b, c, matrix.m, matrix.n, matrix.k);
+  scatter(warp, matrix.registers_d, matrix.d, c, matrix.saturate, active,
+          place(matrix.registers_d, matrix.d, matrix.m, matrix.n));
+}
+
+namespace {
+
+// Visits each element of a lane's wmma fragment with its address.
+template <class Visit>
+void for_fragment(Warp& warp, const Instruction& in, LaneMask active, Visit visit) {
+  const MatrixOperation& matrix = matrix_of(warp, in);
+  LaneMask unknown = warp.undefined_of(in.source[0]);
+  if (matrix.stride != no_slot) unknown |= warp.undefined_of(matrix.stride);
+  if ((unknown & active) != 0)
+    report_undefined(warp, FindingKind::uninitialised_address, in, unknown & active, "the address of a matrix");
+  std::uint64_t addresses[warp_lanes];
+  addresses_of(warp, in, matrix.memory, addresses);
+  int rows = matrix.fragment == 'b' ? matrix.k : matrix.m;
+  int columns = matrix.fragment == 'a' ? matrix.k : matrix.n;
+  int per_lane = static_cast<int>(matrix.registers_d.size()) * per_register(matrix.d);
+  auto bytes = static_cast<std::uint32_t>(element_bytes(matrix.d));
+  // Without a stride the matrix is packed.
+  std::uint64_t packed = static_cast<std::uint64_t>(matrix.a_column ? rows : columns);
+  for (LaneMask left = active; left != 0; left &= left - 1) {
+    int lane = __builtin_ctz(left);
+    std::uint64_t stride = matrix.stride == no_slot ? packed : warp.u32(matrix.stride, lane);
+    if (addresses[lane] % 16 != 0) {
+      report_misaligned(warp, in, lane, addresses[lane], 16);
+      return;
+    }
+    for (int e = 0; e < per_lane; ++e) {
+      Place place = wmma_place(per_lane, columns, rows * columns, lane, e);
+      auto row = static_cast<std::uint64_t>(place.row), column = static_cast<std::uint64_t>(place.column);
+      std::uint64_t index = matrix.a_column ? column * stride + row : row * stride + column;
+      visit(lane, e, addresses[lane] + index * bytes, bytes);
+    }
+  }
+}
+
+}  // namespace
+
+void run_wmma_load(Warp& warp, const Instruction& in, LaneMask active) {
+  order_and_check(warp, in, active);
+  if (warp.worker->launch->options.skips_products()) return;
+  const MatrixOperation& matrix = matrix_of(warp, in);
+  // The results may lie where the address did.
+  std::vector<std::uint64_t> values(static_cast<std::size_t>(warp_lanes) * 64);
+  std::vector<LaneMask> undefined(matrix.registers_d.size(), 0);
+  int per = per_register(matrix.d);
+  for_fragment(warp, in, active, [&](int lane, int e, std::uint64_t address, std::uint32_t bytes) {
+    std::uint64_t value = 0;
+    bool unknown = false;
+    read_lane(warp, in, matrix.memory.space, address, lane, bytes, &value, unknown);
+    values[static_cast<std::size_t>(lane * 64 + e)] = value;
+    if (unknown) undefined[static_cast<std::size_t>(e / per)] |= 1u << lane;
+  });
+  for (std::size_t r = 0; r < matrix.registers_d.size(); ++r) {
+    LaneMask& mark = warp.undefined_of(matrix.registers_d[r]);
+    mark = (mark & ~active) | undefined[r];
+    for (LaneMask left = active; left != 0; left &= left - 1) {
+      int lane = __builtin_ctz(left);
+      for (int e = static_cast<int>(r) * per; e < (static_cast<int>(r) + 1) * per; ++e)
+        set_element(warp, matrix.registers_d, matrix.d, lane, e, values[static_cast<std::size_t>(lane * 64 + e)]);
+    }
+  }
+}
+
+void run_wmma_store(Warp& warp, const Instruction& in, LaneMask active) {
+  order_and_check(warp, in, active);
+  if (warp.worker->launch->options.skips_products()) return;
+  const MatrixOperation& matrix = matrix_of(warp, in);
+  for_fragment(warp, in, active, [&](int lane, int e, std::uint64_t address, std::uint32_t bytes) {
+    std::uint64_t value = get_element(warp, matrix.registers_d, matrix.d, lane, e);
+    LaneMask unknown = warp.undefined_of(matrix.registers_d[static_cast<std::size_t>(e / per_register(matrix.d))]);
+    write_lane(warp, in, matrix.memory.space, address, lane, bytes, &value, ((unknown >> lane) & 1) != 0);
+  });
+}
+
+// Matrix j of 8 x 8 halves has its row addresses in lanes 8 j .. 8 j + 7; lane l gets elements 2 (l % 4) and the next
+// of row l / 4.
+void run_ldmatrix(Warp& warp, const Instruction& in, LaneMask active) {
+  order_and_check(warp, in, active);
+  if (warp.worker->launch->options.skips_products()) return;
+  const MatrixOperation& matrix = matrix_of(warp, in);
+  std::uint64_t addresses[warp_lanes];
+  addresses_of(warp, in, matrix.memory, addresses);
+  std::uint16_t rows[4][8][8] = {};
+  bool undefined[4][8] = {};
+  int count = static_cast<int>(matrix.registers_d.size());
+  for (int lane = 0; lane < 8 * count; ++lane) {
+    if (((active >> lane) & 1) == 0) continue;
+    read_lane(warp, in, matrix.memory.space, addresses[lane], lane, 16, rows[lane / 8][lane % 8],
+              undefined[lane / 8][lane % 8]);
+  }
+  for (int j = 0; j < count; ++j) {
+    Slot slot = matrix.registers_d[static_cast<std::size_t>(j)];
+    for (LaneMask left = active; left != 0; left &= left - 1) {
+      int lane = __builtin_ctz(left);
+      int row = lane / 4, column = lane % 4 * 2;
+      std::uint32_t low = matrix.transposed ? rows[j][column][row] : rows[j][row][column];
+      std::uint32_t high = matrix.transposed ? rows[j][column + 1][row] : rows[j][row][column + 1];
+      bool unknown = matrix.transposed ? undefined[j][column] || undefined[j][column + 1] : undefined[j][row];
+      warp.u32(slot, lane) = low | (high << 16);
+      LaneMask& mark = warp.undefined_of(slot);
+      mark = (mark & ~(1u << lane)) | (LaneMask{unknown} << lane);
+    }
+  }
+}
+
+void run_stmatrix(Warp& warp, const Instruction& in, LaneMask active) {
+  order_and_check(warp, in, active);
+  if (warp.worker->launch->options.skips_products()) return;
+  const MatrixOperation& matrix = matrix_of(warp, in);
+  std::uint64_t addresses[warp_lanes];
+  addresses_of(warp, in, matrix.memory, addresses);
+  int count = static_cast<int>(matrix.registers_d.size());
+  std::uint16_t rows[4][8][8] = {};
+  bool undefined[4][8] = {};
+  for (int j = 0; j < count; ++j) {
+    Slot slot = matrix.registers_d[static_cast<std::size_t>(j)];
+    for (int lane = 0; lane < warp_lanes; ++lane) {
+      int row = lane / 4, column = lane % 4 * 2;
+      bool unknown = ((warp.undefined_of(slot) >> lane) & 1) != 0;
+      std::uint32_t bits = warp.u32(slot, lane);
+      for (int e = 0; e < 2; ++e) {
+        auto value = static_cast<std::uint16_t>(bits >> (16 * e));
+        (matrix.transposed ? rows[j][column + e][row] : rows[j][row][column + e]) = value;
+        undefined[j][matrix.transposed ? column + e : row] |= unknown;
+      }
+    }
+  }
+  for (int lane = 0; lane < 8 * count; ++lane) {
+    if (((active >> lane) & 1) == 0) continue;
+    write_lane(warp, in, matrix.memory.space, addresses[lane], lane, 16, rows[lane / 8][lane % 8],
+               undefined[lane / 8][lane % 8]);
+  }
+}
+
+}  // namespace kw

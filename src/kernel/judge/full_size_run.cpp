@@ -1,0 +1,558 @@
+#include "kernel/judge/full_size_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "kernel/judge/emulator_verdict.h"
+#include "kernel/judge/variable_state.h"
+#include "kernel/judge/wrong_answer.h"
+
+namespace kw {
+namespace {
+
+// Warp instructions; ten million take about a second of one core.
+constexpr double most_instructions = 250e6;    // of one check
+constexpr double budget_part = 0.7;            // of what is left of the judgement's
+constexpr double audit_part = 0.25;            // of the same, for executing everything once more
+constexpr double cheap_whole = 250e3;          // a plan that takes no more is executed as a whole
+constexpr double sample_instructions = 500e3;  // after that, no further elements are looked at
+constexpr double spread_instructions = 300e3;  // blocks at random, to see whether all do as much
+constexpr std::size_t most_spread = 400;
+constexpr double skim_all_instructions = 6e6;
+constexpr std::int64_t skim_limit = 400'000;                 // of one block
+constexpr std::size_t first_targets = 3, most_targets = 16;  // elements that blocks are looked for
+constexpr std::size_t most_writers = 4096;                   // of one element
+constexpr std::size_t most_lacking = 200'000;                // addresses that are looked up in a round
+constexpr int most_rounds = 40;                              // of launches that need each other's results
+
+// Global atomics whose result is used: what a block does depends on how many came before it.
+bool takes_turns(const Program& program) {
+  return std::any_of(program.functions.begin(), program.functions.end(), [](const FunctionCode& function) {
+    return std::any_of(function.atomics.begin(), function.atomics.end(), [](const AtomicAccess& atomic) {
+      return atomic.returns && atomic.memory.space != PtxSpace::shared;
+    });
+  });
+}
+
+}  // namespace
+
+FullSizeRun::FullSizeRun(const Task& task, const KernelBuild& build, const LoadedModule& module, const SizedPlan& sized,
+                         std::shared_ptr<const FullSizeTruth> truth, std::uint64_t seed, WorkBudget* budget)
+    : task_(task),
+      build_(build),
+      module_(module),
+      sized_(sized),
+      truth_(std::move(truth)),
+      random_(seed),
+      budget_(budget) {
+  outcome_.audit.sizes = sized.sizes;
+  if (truth_->mix) outcome_.audit.inputs = name_of(*truth_->mix);
+}
+
+double FullSizeRun::left() const { return most_instructions - spent_; }
+
+VerdictFinding FullSizeRun::finding(std::string kind, std::string message, std::string advice) const {
+  VerdictFinding made;
+  made.kind = std::move(kind);
+  made.message = std::move(message);
+  made.advice = std::move(advice);
+  const auto launches = sized_.plan.launches();
+  if (!launches.empty()) made.line = launches.back()->where.line;
+  return made;
+}
+
+FullSizeRun::Found FullSizeRun::settle(VerdictStatus status, VerdictFinding found) {
+  outcome_.status = status;
+  outcome_.findings.push_back(std::move(found));
+  return Found::settled;
+}
+
+FullSizeRun::Found FullSizeRun::give_up(const std::string& reason) {
+  outcome_.audit.method = "not checked";
+  outcome_.audit.assumed.push_back(reason);
+  return settle(
+      VerdictStatus::unsupported,
+      finding("full_size_not_checked",
+              fmt::format("the values at {} cannot be checked here: {}", to_string(sized_.sizes), reason),
+              "Let each block do its own part of the output, with less work for each; or judge it on a GPU."));
+}
+
+FullSizeOutcome FullSizeRun::check(bool whole) {
+  if (budget_ != nullptr) units_before_ = budget_->spent();
+  if (const auto looked = look_at_plan(); !looked.ok()) {
+    give_up(looked.error().message);
+    return std::move(outcome_);
+  }
+  Found found = Found::lost;
+  if (!one_after_the_other_) {
+    learn_maps();
+    found = run_targets(choose_targets(first_targets));
+    if (found == Found::right) {
+      if (work_of_everything() <= cheap_whole) {
+        found = Found::lost;
+      } else {
+        const double each = std::max(spent_, 1.0) / static_cast<double>(first_targets);
+        const auto more = static_cast<std::size_t>(
+            std::clamp((sample_instructions - spent_) / each, 0.0, static_cast<double>(most_targets - first_targets)));
+        if (more > 0) found = run_targets(choose_targets(more));
+        if (found == Found::right) found = run_spread();
+      }
+    }
+  }
+  if (found == Found::lost) {
+    run_everything();
+  } else if (found == Found::right && whole) {
+    audit_everything();
+  }
+  return std::move(outcome_);
+}
+
+// Warp instructions of the whole plan, as the blocks that were run let expect.
+double FullSizeRun::work_of_everything() const {
+  double sum = 0;
+  for (const auto& [step, map] : maps_) {
+    double mean = map.skimmed_instructions();
+    if (const auto known = blocks_.find(step); known != blocks_.end() && !known->second.empty()) {
+      mean = 0;
+      for (const auto& [number, block] : known->second)
+        mean += static_cast<double>(block.warp_instructions) / static_cast<double>(known->second.size());
+    }
+    sum += mean * static_cast<double>(map.blocks());
+  }
+  return sum;
+}
+
+// For a verdict that is right already; that it is too much work says nothing against the kernel. The performance model
+// goes on with the sampled blocks, so that a kernel's time does not depend on whether it was audited.
+void FullSizeRun::audit_everything() {
+  FullSizeOutcome sampled = outcome_;
+  const auto executed = executed_;
+  const auto blocks = blocks_;
+  bool affordable = work_of_everything() < left();
+  if (budget_ != nullptr) {
+    const double units = static_cast<double>(budget_->spent() - units_before_) / std::max(spent_, 1.0);
+    affordable = affordable && work_of_everything() * units < static_cast<double>(budget_->left()) * audit_part;
+  }
+  if (!affordable) {
+    outcome_.audit.assumed.push_back("the other blocks do the same: to execute them all takes too much work");
+    return;
+  }
+  const Found found = run_everything();
+  if (found != Found::right && outcome_.status != VerdictStatus::unsupported) return;
+  if (found == Found::right) sampled.audit = outcome_.audit;
+  outcome_ = std::move(sampled);
+  executed_ = executed;
+  blocks_ = blocks;
+}
+
+// Where outputs and scratch memory lie, and whether single blocks can be run at all.
+Result<void> FullSizeRun::look_at_plan() {
+  KW_TRY(skimmed_, prepare_with_real_inputs(task_, sized_, module_, build_.compiled.kernels, *truth_, budget_));
+  for (const auto& allocation : skimmed_.memory->allocations()) {
+    const AddressRange range{allocation->base, allocation->base + allocation->bytes};
+    if (allocation->name.rfind("output ", 0) == 0) outputs_.push_back(range);
+    if (allocation->right == MemoryAccessRight::read_write) arrays_.push_back(range);
+  }
+  for (std::size_t i = 0; i < skimmed_.steps.size(); ++i) {
+    const auto* launch = std::get_if<ProfiledLaunch>(&skimmed_.steps[i]);
+    if (launch == nullptr) continue;
+    KW_TRY(const Program* program, module_.program(launch->arguments.kernel));
+    one_after_the_other_ =
+        one_after_the_other_ || program->spins || launch->arguments.cooperative || takes_turns(*program);
+    const auto& grid = launch->arguments.grid;
+    outcome_.audit.blocks += std::uint64_t{grid[0]} * grid[1] * grid[2];
+  }
+  for (std::size_t i = 0; i < task_.outputs.size(); ++i) {
+    KW_TRY(const std::int64_t elements, task_.outputs[i].elements_at(sized_.sizes));
+    outcome_.audit.elements += static_cast<std::uint64_t>(elements);
+  }
+  return {};
+}
+
+void FullSizeRun::learn_maps() {
+  for (std::size_t i = 0; i < skimmed_.steps.size(); ++i) {
+    const auto* launch = std::get_if<ProfiledLaunch>(&skimmed_.steps[i]);
+    if (launch == nullptr) continue;
+    auto& map = maps_.emplace(i, BlockMap(launch->arguments.grid, arrays_)).first->second;
+    map.learn([&](const std::vector<std::uint64_t>& blocks) { return skim(i, blocks); }, random_);
+  }
+}
+
+std::optional<std::map<std::uint64_t, BlockFootprint>> FullSizeRun::skim(std::size_t step,
+                                                                         const std::vector<std::uint64_t>& blocks) {
+  const auto& launch = std::get<ProfiledLaunch>(skimmed_.steps[step]);
+  FootprintRecorder recorder(*skimmed_.memory, FootprintRecorder::Depth::skim);
+  RunOptions options;
+  options.profiling = true;
+  options.observer = &recorder;
+  options.only_blocks = blocks;
+  options.budget = budget_;
+  RunLimits limits;
+  limits.warp_instructions = skim_limit * static_cast<std::int64_t>(blocks.size());
+  const auto ran = module_.run(*skimmed_.memory, launch.arguments, limits, options);
+  skimmed_.memory->discard_writes();
+  if (!ran.ok()) return std::nullopt;
+  spent_ += static_cast<double>(ran->statistics.warp_instructions);
+  if (ran->status == RunStatus::timeout || ran->status == RunStatus::unsupported) return std::nullopt;
+  return recorder.take();
+}
+
+std::uint64_t FullSizeRun::address_of(std::size_t output, std::int64_t element) const {
+  return outputs_[output].begin + static_cast<std::uint64_t>(element) * bytes_of(task_.outputs[output].dtype);
+}
+
+// The first and the last element of each output, which have edges, and others at random.
+std::vector<FullSizeRun::Target> FullSizeRun::choose_targets(std::size_t wanted) {
+  std::vector<Target> targets;
+  for (std::size_t i = 0; i < truth_->places.size(); ++i) {
+    const auto& places = truth_->places[i];
+    if (places.empty()) continue;
+    std::vector<std::int64_t> chosen;
+    for (std::size_t k = 0; k < wanted; ++k)
+      chosen.push_back(
+          places[static_cast<std::size_t>(random_.integer(0, static_cast<std::int64_t>(places.size()) - 1))]);
+    if (executed_.empty()) chosen.back() = random_.integer(0, 1) == 0 ? places.front() : places.back();
+    for (const std::int64_t element : chosen) targets.push_back({i, element, address_of(i, element)});
+  }
+  return targets;
+}
+
+// Every block of an earlier step that may have written there. False: it is not known which.
+bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Selection& selection,
+                              std::uint64_t& end) {
+  bool found = false;
+  end = ~std::uint64_t{0};
+  std::vector<std::size_t> doubtful;
+  for (auto& [step, map] : maps_) {
+    if (step >= before_step) break;
+    if (map.about(address) == BlockMap::Knowledge::irregular &&
+        !map.learn_everything([&, at = step](const std::vector<std::uint64_t>& blocks) { return skim(at, blocks); },
+                              std::min(skim_all_instructions, left())))
+      return false;
+    if (map.about(address) == BlockMap::Knowledge::never_written) {
+      doubtful.push_back(step);
+      continue;
+    }
+    const auto writers = map.writers(address, most_writers);
+    if (writers.blocks.size() >= most_writers) return false;
+    selection[step].blocks.insert(writers.blocks.begin(), writers.blocks.end());
+    found = found || !writers.blocks.empty();
+    end = std::min(end, writers.end);
+  }
+  // Written by few blocks, perhaps, none of which was looked at.
+  for (auto step = doubtful.rbegin(); step != doubtful.rend() && !found; ++step) {
+    BlockMap& map = maps_.at(*step);
+    if (!map.learn_everything([&](const std::vector<std::uint64_t>& blocks) { return skim(*step, blocks); },
+                              std::min(skim_all_instructions, left())))
+      return false;
+    const auto writers = map.writers(address, most_writers);
+    selection[*step].blocks.insert(writers.blocks.begin(), writers.blocks.end());
+    found = !writers.blocks.empty();
+    end = std::min(end, writers.end);
+  }
+  return found;
+}
+
+// What executed blocks have read and nobody had written: its writers are executed too. And what they have written is
+// written by all launches that do so, or a later one would read what an earlier one left.
+bool FullSizeRun::add_lacking(const Execution& execution, Selection& selection, bool& grown) {
+  std::size_t looked_up = 0;
+  const auto count = [&] {
+    std::size_t blocks = 0;
+    for (const auto& [step, selected] : selection) blocks += selected.blocks.size();
+    return blocks;
+  };
+  const auto add_writers_of = [&](const std::vector<AddressRange>& ranges, std::size_t before_step) {
+    std::uint64_t end = 0;
+    for (const AddressRange& range : ranges)
+      for (std::uint64_t address = range.begin; address < range.end; address = end)
+        if (++looked_up > most_lacking || !add_writers(address, before_step, selection, end)) return false;
+    return true;
+  };
+  const std::size_t before = count();
+  for (const auto& [step, blocks] : execution.seen)
+    for (const auto& [number, footprint] : blocks) {
+      if (!add_writers_of(footprint.lacked, step)) return false;
+      if (maps_.size() > 1 && !add_writers_of(footprint.stored, skimmed_.steps.size())) return false;
+    }
+  grown = count() > before;
+  return true;
+}
+
+FullSizeRun::Found FullSizeRun::run_targets(const std::vector<Target>& targets) {
+  Selection selection;
+  std::uint64_t end = 0;
+  for (const Target& target : targets)
+    if (!add_writers(target.address, skimmed_.steps.size(), selection, end)) return Found::lost;
+  for (int round = 0; round < most_rounds; ++round) {
+    for (const auto& [step, selected] : selection)
+      if (2 * selected.blocks.size() > maps_.at(step).blocks() && selected.blocks.size() > 16) return Found::lost;
+    auto execution = execute(selection);
+    if (!execution.ok()) return give_up(execution.error().message);
+    spent_ += execution->instructions;
+    bool lacking = false, grown = false;
+    for (const auto& [step, blocks] : execution->seen)
+      for (const auto& [number, footprint] : blocks) lacking = lacking || !footprint.lacked.empty();
+    if (!add_lacking(*execution, selection, grown) || (lacking && !grown)) return Found::lost;
+    if (grown) continue;
+    const Found found = judge_execution(*execution, targets, false);
+    if (found == Found::right) remember(selection, *execution);
+    return found;
+  }
+  return Found::lost;
+}
+
+// Other blocks of a plan of one launch, the first and the last among them: does one of them do much more, or something
+// wrong? Of several launches single blocks have not what they need.
+FullSizeRun::Found FullSizeRun::run_spread() {
+  if (maps_.size() != 1 || executed_.size() != 1) return Found::right;
+  const auto step = maps_.begin()->first;
+  const std::uint64_t blocks = maps_.begin()->second.blocks();
+  const double each = work_of_everything() / static_cast<double>(blocks);
+  const auto wanted = static_cast<std::size_t>(
+      std::clamp(spread_instructions / std::max(each, 1.0), 2.0, static_cast<double>(most_spread)));
+  if (each * static_cast<double>(wanted) > left() / 2) return Found::right;
+  Selection selection;
+  std::set<std::uint64_t>& chosen = selection[step].blocks;
+  chosen = {0, blocks - 1};
+  for (std::size_t i = 2; i < wanted; ++i)
+    chosen.insert(static_cast<std::uint64_t>(random_.integer(0, static_cast<std::int64_t>(blocks) - 1)));
+  auto execution = execute(selection);
+  if (!execution.ok()) return give_up(execution.error().message);
+  spent_ += execution->instructions;
+  for (const auto& [number, footprint] : execution->seen[step])
+    if (!footprint.lacked.empty()) return Found::right;
+  const Found found = judge_execution(*execution, {}, false);
+  if (found == Found::right) remember(selection, *execution);
+  return found;
+}
+
+FullSizeRun::Found FullSizeRun::run_everything() {
+  Selection selection;
+  for (std::size_t i = 0; i < skimmed_.steps.size(); ++i)
+    if (std::holds_alternative<ProfiledLaunch>(skimmed_.steps[i])) selection[i].all = true;
+  auto execution = execute(selection);
+  if (!execution.ok()) return give_up(execution.error().message);
+  spent_ += execution->instructions;
+  const Found found = judge_execution(*execution, {}, true);
+  if (found == Found::right) {
+    executed_.clear();
+    blocks_.clear();
+    remember(selection, *execution);
+    outcome_.audit.method = "everything was executed";
+  }
+  return found;
+}
+
+Result<FullSizeRun::Execution> FullSizeRun::execute(const Selection& selection) const {
+  Execution execution;
+  KW_TRY(execution.plan, prepare_with_real_inputs(task_, sized_, module_, build_.compiled.kernels, *truth_, budget_));
+  DeviceMemory& memory = *execution.plan.memory;
+  KW_TRY_VOID(module_.place_variables(memory));
+  const VariableState variables(memory, budget_);
+  KW_TRY_VOID(run_steps(selection, execution));
+  if (execution.status != RunStatus::ok || !variables.forget_changes(memory)) return execution;
+  // Who leaves variables changed is called once more, without what they hold.
+  execution.called_again = true;
+  for (const AddressRange& output : outputs_) KW_TRY_VOID(memory.poison(output.begin, output.end - output.begin));
+  KW_TRY_VOID(run_steps(selection, execution));
+  return execution;
+}
+
+Result<void> FullSizeRun::run_steps(const Selection& selection, Execution& execution) const {
+  DeviceMemory& memory = *execution.plan.memory;
+  for (std::size_t i = 0; i < execution.plan.steps.size(); ++i) {
+    if (const auto* transfer = std::get_if<ProfiledTransfer>(&execution.plan.steps[i])) {
+      if (transfer->kind == ProfiledTransfer::Kind::set) {
+        KW_TRY_VOID(memory.fill(transfer->target, transfer->value, transfer->bytes));
+      } else {
+        KW_TRY_VOID(memory.copy(transfer->target, transfer->source, transfer->bytes));
+      }
+      continue;
+    }
+    const auto selected = selection.find(i);
+    if (selected == selection.end() || (!selected->second.all && selected->second.blocks.empty())) continue;
+    const auto& launch = std::get<ProfiledLaunch>(execution.plan.steps[i]);
+    FootprintRecorder recorder(
+        memory, selected->second.all ? FootprintRecorder::Depth::count : FootprintRecorder::Depth::whole);
+    RunOptions options;
+    options.look_for_races = false;
+    options.observer = &recorder;
+    // A part of the judgement's account: the times have to be modelled too, and the other sizes looked at.
+    std::optional<WorkBudget> part;
+    if (budget_ != nullptr)
+      part.emplace(WorkLimits{static_cast<std::uint64_t>(static_cast<double>(budget_->left()) * budget_part),
+                              budget_->memory_left(), budget_->wall_left()});
+    options.budget = part ? &*part : nullptr;
+    options.only_blocks.assign(selected->second.blocks.begin(), selected->second.blocks.end());
+    RunLimits limits;
+    limits.warp_instructions = static_cast<std::int64_t>(std::max(left() - execution.instructions, 1.0));
+    KW_TRY(const RunResult ran, module_.run(memory, launch.arguments, limits, options));
+    if (part && !budget_->charge(WorkKind::instructions, part->amount_of(WorkKind::instructions), part->spent()))
+      return budget_->exceeded_error();
+    execution.instructions += static_cast<double>(ran.statistics.warp_instructions);
+    execution.seen[i] = recorder.take();
+    if (ran.status == RunStatus::ok) continue;
+    execution.status = ran.status;
+    execution.findings = ran.findings;
+    execution.unsupported = ran.unsupported;
+    return {};
+  }
+  return {};
+}
+
+FullSizeRun::Found FullSizeRun::judge_execution(Execution& execution, const std::vector<Target>& targets, bool whole) {
+  switch (execution.status) {
+    case RunStatus::ok:
+      return compare_values(execution, targets, whole);
+    case RunStatus::timeout:
+      outcome_.too_much_work = true;
+      return give_up(fmt::format("{} take more work to compute than a judgement may take",
+                                 whole ? "the outputs" : "some elements"));
+    case RunStatus::unsupported:
+      return give_up(execution.unsupported + " is not emulated");
+    default:
+      break;
+  }
+  // A block that is run alone may wait for others, or read what they have not written.
+  if (!whole && execution.status != RunStatus::fault) return Found::lost;
+  outcome_.status = execution.status == RunStatus::race ? VerdictStatus::race : VerdictStatus::fault;
+  for (const EmulatorFinding& each : execution.findings) {
+    VerdictFinding made = verdict_finding(each);
+    made.message += fmt::format(" (at {})", to_string(sized_.sizes));
+    outcome_.findings.push_back(std::move(made));
+  }
+  return Found::settled;
+}
+
+FullSizeRun::Found FullSizeRun::compare_values(Execution& execution, const std::vector<Target>& targets, bool whole) {
+  DeviceMemory& memory = *execution.plan.memory;
+  const auto defined = [&](std::size_t output, std::int64_t element) {
+    const Allocation& allocation = *memory.find(outputs_[output].begin);
+    const std::size_t width = bytes_of(task_.outputs[output].dtype);
+    const std::byte* marks = allocation.defined.get() + static_cast<std::size_t>(element) * width;
+    return std::all_of(marks, marks + width, [](std::byte mark) { return mark == std::byte{1}; });
+  };
+  for (const Target& target : targets)
+    if (!defined(target.output, target.element)) return Found::lost;  // another block than the one that was named
+  for (std::size_t i = 0; i < truth_->places.size(); ++i) {
+    const std::size_t width = bytes_of(task_.outputs[i].dtype), truth_width = bytes_of(truth_->truth[i].dtype);
+    OutputTensor expected{truth_->truth[i].name, truth_->truth[i].dtype, {}, {}};
+    ErrorBound bound{truth_->bounds[i].relative, truth_->bounds[i].absolute};
+    auto unstable = truth_->bounds[i].unstable.begin();
+    std::string bytes;
+    std::vector<std::int64_t> elements;
+    const Allocation& allocation = *memory.find(outputs_[i].begin);
+    for (std::size_t k = 0; k < truth_->places[i].size(); ++k) {
+      const std::int64_t element = truth_->places[i][k];
+      while (unstable != truth_->bounds[i].unstable.end() && unstable->index < static_cast<std::int64_t>(k)) ++unstable;
+      const bool written = defined(i, element);
+      if (!written && whole && execution.called_again)
+        return settle(
+            VerdictStatus::rejected,
+            finding("keeps_state",
+                    fmt::format("at {} {} depends on what an earlier launch left in a __device__ variable",
+                                to_string(sized_.sizes), element_name(task_.outputs[i], sized_.sizes, element)),
+                    "A result must depend on the inputs alone; keep intermediate values in scratch memory."));
+      if (!written && whole)
+        return settle(VerdictStatus::wrong, finding("unwritten_output",
+                                                    fmt::format("{} is never written at {}",
+                                                                element_name(task_.outputs[i], sized_.sizes, element),
+                                                                to_string(sized_.sizes)),
+                                                    "Compute every element at every size."));
+      if (!written) continue;
+      if (unstable != truth_->bounds[i].unstable.end() && unstable->index == static_cast<std::int64_t>(k))
+        bound.unstable.push_back({static_cast<std::int64_t>(elements.size()), unstable->allowed});
+      elements.push_back(element);
+      bytes.append(reinterpret_cast<const char*>(allocation.data.get()) + static_cast<std::size_t>(element) * width,
+                   width);
+      expected.bytes.append(truth_->truth[i].bytes, k * truth_width, truth_width);
+    }
+    if (elements.empty()) continue;
+    expected.shape = {static_cast<std::int64_t>(elements.size())};
+    outcome_.audit.compared += elements.size();
+    const Comparison compared = compare(expected, task_.outputs[i].dtype, bytes, bound);
+    if (compared.ok) continue;
+    // A sum that other blocks have a share in is not done yet, perhaps.
+    const bool shared = std::any_of(execution.seen.begin(), execution.seen.end(), [](const auto& step) {
+      return std::any_of(step.second.begin(), step.second.end(),
+                         [](const auto& block) { return !block.second.updated.empty(); });
+    });
+    if (!whole && (shared || execution.seen.size() > 1)) return Found::lost;
+    const std::int64_t element = elements[static_cast<std::size_t>(compared.worst)];
+    return settle(
+        VerdictStatus::wrong,
+        finding("wrong_at_full_size",
+                fmt::format(
+                    "at {}{} {} is {:.6g} instead of {:.6g} ({} of {} compared elements are wrong); {:.3g} is allowed",
+                    to_string(sized_.sizes), truth_->mix ? " with unusual inputs" : "",
+                    element_name(task_.outputs[i], sized_.sizes, element), compared.got, compared.expected,
+                    compared.wrong, compared.elements, compared.allowed),
+                truth_->mix
+                    ? std::string(advice_for(*truth_->mix))
+                    : "Compute the same at every size; is an index, a count or a stride too narrow for this one?"));
+  }
+  return Found::right;
+}
+
+void FullSizeRun::remember(const Selection& selection, const Execution& execution) {
+  double output_bytes = 0;
+  for (const AddressRange& output : outputs_) output_bytes += static_cast<double>(output.end - output.begin);
+  for (const auto& [step, selected] : selection) {
+    Selected& known = executed_[step];
+    known.all = known.all || selected.all;
+    known.blocks.insert(selected.blocks.begin(), selected.blocks.end());
+  }
+  outcome_.audit.blocks_run = 0;
+  for (const auto& [step, blocks] : execution.seen)
+    for (const auto& [number, footprint] : blocks) {
+      double stored = 0;
+      for (const AddressRange& range : footprint.stored)
+        for (const AddressRange& output : outputs_)
+          if (range.begin >= output.begin && range.end <= output.end)
+            stored += static_cast<double>(range.end - range.begin);
+      blocks_[step][number] = {number, footprint.warp_instructions, stored / output_bytes};
+    }
+  for (const auto& [step, blocks] : blocks_) outcome_.audit.blocks_run += blocks.size();
+  outcome_.audit.warp_instructions = static_cast<std::uint64_t>(spent_);
+  outcome_.audit.method = "the blocks that write secret elements were executed";
+}
+
+Result<PreparedPlan> FullSizeRun::prepare_for_model() const {
+  KW_TRY(PreparedPlan plan,
+         prepare_with_real_inputs(task_, sized_, module_, build_.compiled.kernels, *truth_, budget_));
+  plan.executed.resize(plan.steps.size());
+  for (const auto& [step, blocks] : blocks_)
+    for (const auto& [number, block] : blocks) plan.executed[step].push_back(block);
+  auto done = std::make_shared<std::size_t>(0);
+  DeviceMemory* memory = plan.memory.get();
+  auto steps = std::make_shared<std::vector<ProfiledStep>>(plan.steps);
+  plan.reach = [this, memory, steps, done](std::size_t step) -> Result<void> {
+    memory->discard_writes();
+    for (; *done < step; ++*done) {
+      if (const auto* transfer = std::get_if<ProfiledTransfer>(&(*steps)[*done])) {
+        if (transfer->kind == ProfiledTransfer::Kind::set) {
+          KW_TRY_VOID(memory->fill(transfer->target, transfer->value, transfer->bytes));
+        } else {
+          KW_TRY_VOID(memory->copy(transfer->target, transfer->source, transfer->bytes));
+        }
+        continue;
+      }
+      const auto selected = executed_.find(*done);
+      if (selected == executed_.end() || (!selected->second.all && selected->second.blocks.empty())) continue;
+      RunOptions options;
+      options.look_for_races = false;
+      options.budget = budget_;
+      options.only_blocks.assign(selected->second.blocks.begin(), selected->second.blocks.end());
+      RunLimits limits;
+      limits.warp_instructions = static_cast<std::int64_t>(most_instructions);
+      KW_TRY_VOID(module_.run(*memory, std::get<ProfiledLaunch>((*steps)[*done]).arguments, limits, options));
+    }
+    return memory->keep_writes();
+  };
+  return plan;
+}
+
+}  // namespace kw

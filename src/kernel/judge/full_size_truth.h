@@ -1,0 +1,72 @@
+#pragma once
+// What is right at a full size, where a kernel is timed: inputs that are made page by page, from a secret seed, and the
+// reference's answer at secret places. Computed once for a task and size, and kept: places, values and bounds take a
+// megabyte, the whole output could take a gigabyte.
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernel/compile/cache.h"
+#include "kernel/emulate/lazy_pages.h"
+#include "kernel/judge/error_bound.h"
+#include "kernel/judge/unusual_inputs.h"
+#include "kernel/reference/reference.h"
+#include "kernel/task/task.h"
+
+namespace kw {
+
+struct FullSizeTruth {
+  Sizes sizes;
+  std::optional<InputMix> mix = {};                       // the inputs are unusual ones
+  std::vector<std::shared_ptr<const PageSource>> inputs;  // those that are tensors, in the task's order
+  Positions places;                                       // of each output, rising: chunks of neighbours, or all
+  std::vector<OutputTensor> truth;                        // at those places
+  std::vector<ErrorBound> bounds;                         // their unstable elements are counted as the places are
+};
+
+// The truths of one task.
+class FullSizeTruths {
+ public:
+  // `cache`: where they are kept beyond this process; may be null.
+  FullSizeTruths(Task task, std::string identity, std::string secret, DiskCache* cache)
+      : task_(std::move(task)), identity_(std::move(identity)), secret_(std::move(secret)), cache_(cache) {}
+  ~FullSizeTruths();
+
+  using Answer = Result<std::shared_ptr<const FullSizeTruth>>;
+  // Starts to compute, in another thread, what is not known yet, one size after the other. `jumps`: outputs of the task
+  // may jump when inputs change in their last bit, so places where they do are looked for. `relative`: the bound of
+  // each output where everything was checked; at full size it is no stricter. `fair`: unusual kinds of inputs that the
+  // reference copes with.
+  void prepare(bool jumps, std::vector<double> relative, std::set<InputKind> fair);
+  // Waits for it. An error: the task is too large for a reference on this machine, or the reference failed.
+  Answer at(std::size_t train_size);
+  // The same for unusual inputs; null where they are no fair question.
+  Answer unusual(std::size_t train_size, InputMix mix);
+
+ private:
+  Answer make(const Sizes& sizes, std::optional<InputMix> mix);
+  Answer wait_for(std::size_t answer);
+
+  Task task_;
+  std::string identity_, secret_;
+  DiskCache* cache_;
+  bool jumps_ = false;
+  std::vector<double> relative_;
+  std::set<InputKind> fair_;
+  std::mutex mutex_;
+  std::vector<std::shared_future<Answer>> answers_;  // by train size; then by train size and mix
+  std::atomic<bool> unwanted_ = false;               // nobody waits any more
+  std::future<void> working_;
+};
+
+// Larger inputs and outputs, all together, are not made here: the judge then says that the full size is unchecked.
+inline constexpr std::int64_t largest_truth_bytes = std::int64_t{1} << 30;
+
+}  // namespace kw

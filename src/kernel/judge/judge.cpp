@@ -1,0 +1,408 @@
+#include "kernel/judge/judge.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <future>
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "kernel/judge/examine.h"
+#include "kernel/judge/feedback.h"
+#include "kernel/judge/full_size.h"
+#include "kernel/judge/full_size_run.h"
+#include "kernel/judge/gpu_backend.h"
+#include "kernel/judge/missing_time.h"
+#include "kernel/judge/ptx_rules.h"
+#include "kernel/judge/task_entry.h"
+
+namespace kw {
+namespace {
+
+// Raised whenever a verdict could come out differently for the same kernel: older ones in the cache are then not used.
+constexpr std::string_view judge_version = "judge 5";
+// Kernels take a tenth of a second, with CUB or cooperative groups one or two.
+constexpr int compile_wall_ms = 12'000;
+constexpr int compile_cpu_seconds = 6;
+constexpr double compile_part = 0.4;  // of the time of a judgement
+
+// Everything of the task that a verdict depends on.
+std::string task_identity(const Task& task) {
+  Sha256 hash;
+  hash.add(task.name).add(task.pytorch).add(task.naive).add(task.launcher_declaration());
+  const auto add_tensor = [&](const TensorSpec& tensor) {
+    hash.add(tensor.name).add(name_of(tensor.dtype));
+    for (const Expression& extent : tensor.shape) hash.add(extent.text());
+    hash.add(std::to_string(tensor.values.index()));
+    if (const auto* uniform = std::get_if<UniformValues>(&tensor.values))
+      hash.add(fmt::format("{} {}", uniform->low, uniform->high));
+    if (const auto* integers = std::get_if<IntegerValues>(&tensor.values))
+      hash.add(integers->low.text()).add(integers->high.text());
+  };
+  for (const TensorSpec& input : task.inputs) add_tensor(input);
+  hash.add("outputs");
+  for (const TensorSpec& output : task.outputs) add_tensor(output);
+  for (const auto* list : {&task.sizes_small, &task.sizes_train, &task.sizes_holdout}) {
+    hash.add("sizes");
+    for (const Sizes& sizes : *list) hash.add(to_string(sizes));
+  }
+  if (task.tolerance) hash.add(fmt::format("{} {}", task.tolerance->relative, task.tolerance->absolute));
+  return hash.hex();
+}
+
+VerdictStatus status_of(BuildStatus status) {
+  switch (status) {
+    case BuildStatus::built:
+      return VerdictStatus::correct;
+    case BuildStatus::rejected:
+      return VerdictStatus::rejected;
+    case BuildStatus::launcher_error:
+      return VerdictStatus::launcher_error;
+    case BuildStatus::compile_error:
+      return VerdictStatus::compile_error;
+    case BuildStatus::timeout:
+      return VerdictStatus::timeout;
+    case BuildStatus::internal_error:
+      return VerdictStatus::internal_error;
+  }
+  return VerdictStatus::internal_error;
+}
+
+VerdictFinding verdict_finding(const Finding& finding) {
+  VerdictFinding made;
+  made.kind = finding.rule;
+  made.severity = finding.severity;
+  made.line = finding.where.line;
+  made.column = finding.where.column;
+  made.message = finding.message;
+  made.advice = finding.advice;
+  return made;
+}
+
+void add_diagnostics(const KernelBuild& build, Verdict& verdict) {
+  for (const Diagnostic& diagnostic : build.compiled.diagnostics) {
+    VerdictFinding finding;
+    finding.kind = "compile";
+    finding.severity = diagnostic.severity;
+    finding.line = static_cast<int>(diagnostic.line);
+    finding.column = static_cast<int>(diagnostic.column);
+    finding.message = diagnostic.message;
+    finding.advice = diagnostic.advice;
+    add_finding(verdict, std::move(finding));
+  }
+}
+
+// What reading and compiling have found.
+void add_build(const KernelBuild& build, Verdict& verdict) {
+  verdict.risk = build.risk;
+  verdict.fingerprint = build.fingerprint;
+  verdict.ptx_fingerprint = build.compiled.ptx_fingerprint;
+  verdict.compile_ms = build.compiled.compile_ms;
+  verdict.compiled = build.compiled.ok();
+  for (const Finding& finding : build.findings) add_finding(verdict, verdict_finding(finding));
+  if (build.status == BuildStatus::compile_error || build.compiled.ok()) add_diagnostics(build, verdict);
+  for (const Finding& finding : build.pitfalls) add_finding(verdict, verdict_finding(finding));
+  if (build.status == BuildStatus::launcher_error || build.status == BuildStatus::timeout ||
+      build.status == BuildStatus::internal_error) {
+    if (build.problem.message.empty()) return;
+    VerdictFinding finding;
+    finding.kind = to_string(build.status);
+    finding.line = build.problem.where.line;
+    finding.column = build.problem.where.column;
+    finding.message = build.problem.message;
+    finding.advice = build.problem.advice;
+    add_finding(verdict, std::move(finding));
+  }
+}
+
+void add_resources(const KernelBuild& build, std::size_t first_timed_plan, GpuArchitecture architecture,
+                   Verdict& verdict) {
+  const std::size_t shown = std::min(first_timed_plan, build.plans.size() - 1);
+  for (const KernelLaunch* launch : build.plans[shown].plan.launches()) {
+    for (const CompiledKernel& kernel : build.compiled.kernels) {
+      if (kernel.name != launch->kernel) continue;
+      KernelUse use;
+      use.kernel = kernel.name;
+      use.registers = kernel.resources.registers;
+      use.spill_bytes = kernel.resources.spill_store_bytes + kernel.resources.spill_load_bytes;
+      use.stack_bytes = kernel.resources.stack_bytes;
+      use.shared_bytes = kernel.resources.static_shared_bytes + std::int64_t{launch->dynamic_shared_bytes};
+      use.grid = fmt::format("{}x{}x{}", launch->grid.x, launch->grid.y, launch->grid.z);
+      use.block = fmt::format("{}x{}x{}", launch->block.x, launch->block.y, launch->block.z);
+      if (const auto occupied = occupancy_of(architecture, kernel, *launch); occupied.ok()) {
+        use.occupancy = occupied->fraction();
+        use.occupancy_limiter = to_string(occupied->limiter);
+      }
+      const bool known = std::any_of(verdict.resources.begin(), verdict.resources.end(),
+                                     [&](const KernelUse& other) { return other.kernel == use.kernel; });
+      if (!known) verdict.resources.push_back(std::move(use));
+    }
+  }
+}
+
+void take_examination(const Examination& found, Verdict& verdict) {
+  verdict.status = found.status;
+  verdict.summary = found.summary;
+  verdict.cases = found.cases;
+  for (const std::string& flag : found.flags)
+    if (std::find(verdict.flags.begin(), verdict.flags.end(), flag) == verdict.flags.end())
+      verdict.flags.push_back(flag);
+  for (const VerdictFinding& finding : found.findings) {
+    const auto& known = finding.severity == Severity::error ? verdict.findings : verdict.hints;
+    const bool there = std::any_of(known.begin(), known.end(), [&](const VerdictFinding& other) {
+      return other.kind == finding.kind && other.line == finding.line && other.message == finding.message;
+    });
+    if (!there) add_finding(verdict, finding);
+  }
+}
+
+std::string gpu_identity(const GpuBackend& gpu) {
+  return fmt::format("gpu {} {} {}", gpu.facts().uuid, gpu.facts().driver_version, gpu.wants_pytorch());
+}
+
+std::chrono::steady_clock::duration duration_of(double ms) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double, std::milli>(ms));
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Result<std::string> machine_secret() {
+  const auto path = cache_folder() / "secret";
+  if (auto known = read_file(path, 64); known.ok() && known->size() == 32) return std::move(known).value();
+  std::string secret(32, '\0');
+  if (::getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size()))
+    return Error{"this machine has no random numbers to give", "", {}};
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  // Without a place to keep it, it serves this process alone.
+  if (const auto written = write_file_atomic(path, secret); !written.ok())
+    log_event(LogLevel::debug, "secret_not_stored", {{"reason", written.error().message}});
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, ignored);
+  return secret;
+}
+
+Judge::Judge(CompileService& service, JudgeOptions options) : service_(service), options_(std::move(options)) {
+  if (options_.secret.empty()) {
+    auto secret = machine_secret();
+    KW_CHECK(secret.ok());  // a judge whose inputs can be guessed is none
+    options_.secret = std::move(secret).value();
+  }
+  identity_ = Sha256()
+                  .add(judge_version)
+                  .add(options_.secret)
+                  .add(options_.profile.name)
+                  .add(options_.profile.digest)
+                  .add(options_.want_time ? "time" : "")
+                  .add(options_.gpu != nullptr ? gpu_identity(*options_.gpu) : "")
+                  .add(options_.emulator_first ? "emulator first" : "")
+                  .add(options_.explain ? "explain" : "")
+                  .add(options_.counters ? "counters" : "")
+                  .add(options_.full_size ? "" : "small only")
+                  .add(options_.audit ? "audit" : "")
+                  .add(options_.unusual_share < 1 ? fmt::format("unusual {}", options_.unusual_share) : "")
+                  .add(fmt::format("{} units {} bytes", options_.limits.work_units, options_.limits.memory_bytes))
+                  .hex();
+  if (options_.cache) cache_.emplace(DiskCacheOptions{options_.cache_folder, std::uint64_t{1} << 30});
+}
+
+Judge::~Judge() = default;
+
+std::shared_ptr<Judge::TaskEntry> Judge::entry_for(const Task& task) {
+  const std::string identity = task_identity(task);
+  std::lock_guard lock(mutex_);
+  auto& entry = entries_[identity];
+  if (entry == nullptr)
+    entry = std::make_shared<TaskEntry>(task, identity, options_.secret,
+                                        options_.gpu != nullptr && options_.gpu->wants_pytorch(),
+                                        cache_ ? &*cache_ : nullptr);
+  return entry;
+}
+
+std::string Judge::key_of(const TaskEntry& entry, std::string_view text) const {
+  return Sha256().add(identity_).add(entry.identity).add(text).hex();
+}
+
+Verdict Judge::judge(const Task& task, std::string_view text, const std::string& file) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto entry = entry_for(task);
+  // What is refused at a glance is not worth a place, or the time to find one.
+  const bool keep = cache_.has_value() && text.size() <= max_kernel_file_bytes;
+  const std::string key = keep ? key_of(*entry, text) : "";
+  if (keep) {
+    if (const auto stored = cache_->get(key)) {
+      const auto json = nlohmann::ordered_json::parse(*stored, nullptr, false);
+      auto known = json.is_discarded() ? Result<Verdict>(Error{"damaged", "", {}}) : verdict_from_json(json);
+      if (known.ok()) {
+        known->kernel_file = file;
+        known->from_cache = true;
+        known->judge_ms = milliseconds_since(start);
+        return std::move(known).value();
+      }
+    }
+  }
+  WorkBudget budget(work_limits(options_.limits));
+  Verdict verdict = judge_uncached(*entry, text, file, budget);
+  note_work(budget, verdict);
+  verdict.task = task.name;
+  verdict.kernel_file = file;
+  verdict.profile = options_.profile.name;
+  settle_time(verdict, options_.want_time);
+  verdict.correct = verdict.status == VerdictStatus::correct;
+  verdict.feedback = feedback_text(verdict, text);
+  verdict.judge_ms = milliseconds_since(start);
+  // Time limits and our own failures may turn out differently next time.
+  const bool may_differ = verdict.may_differ || verdict.status == VerdictStatus::internal_error ||
+                          (verdict.status == VerdictStatus::timeout && verdict.backend == "gpu");
+  if (keep && !may_differ) {
+    const std::string bytes = to_json(verdict).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    if (const auto put = cache_->put(key, bytes); !put.ok())
+      log_event(LogLevel::debug, "verdict_not_stored", {{"reason", put.error().message}});
+  }
+  return verdict;
+}
+
+Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file, WorkBudget& budget) {
+  Verdict verdict;
+  const Task& task = entry.book.task();
+  const auto stop = [&](VerdictStatus status, std::string summary) {
+    verdict.status = status;
+    verdict.summary = std::move(summary);
+    return std::move(verdict);
+  };
+  BuildOptions build_options;
+  build_options.architecture = options_.profile.architecture;
+  build_options.policy = options_.policy;
+  build_options.compile_limits.wall_ms =
+      std::min(compile_wall_ms, static_cast<int>(options_.limits.seconds * compile_part * 1e3));
+  build_options.plan_limits.budget = &budget;
+  build_options.compile_limits.cpu_seconds = compile_cpu_seconds;
+  auto stage_start = std::chrono::steady_clock::now();
+  const auto stage = [&](const char* name) {
+    verdict.stages_ms.emplace_back(name, milliseconds_since(stage_start));
+    stage_start = std::chrono::steady_clock::now();
+  };
+  KernelBuild build = read_kernel(text, file, build_options);
+  stage("read");
+  if (build.kernel_file == nullptr) {
+    add_build(build, verdict);
+    return stop(status_of(build.status), build.problem.message);
+  }
+
+  const int set = entry.book.set_for(text);
+  const auto questions = entry.book.questions(set);
+  if (!questions.ok()) return stop(VerdictStatus::internal_error, to_string(questions.error()));
+  for (const Case& question : **questions) build_options.plans.push_back({question.sizes, question.scalars});
+  const std::size_t first_timed_plan = build_options.plans.size();
+  for (const Sizes& sizes : task.sizes_train) {
+    auto scalars = scalars_at(task, sizes, full_size_seed);
+    if (!scalars.ok()) return stop(VerdictStatus::internal_error, to_string(scalars.error()));
+    build_options.plans.push_back({sizes, *scalars});
+  }
+  // The compiler works in a process of its own; meanwhile the answers are made.
+  const auto built = std::chrono::steady_clock::now();
+  double compiling_ms = 0;
+  auto compiling = std::async(std::launch::async, [&] {
+    plan_and_compile(service_, task, build_options, build);
+    compiling_ms = milliseconds_since(built);
+  });
+  const auto cases = entry.book.set(set);
+  if (cases.ok() && options_.gpu == nullptr && options_.full_size)
+    entry.prepare_truths(**cases, options_.unusual_share);
+  compiling.get();
+  // Waiting for a compiler, and the answers, which are for all kernels of the task, are not the kernel's fault.
+  const double waiting_ms = compiling_ms - build.planning_ms - build.compiled.compile_ms;
+  budget.forgive(duration_of(std::max(waiting_ms, 0.0) + milliseconds_since(built) - compiling_ms));
+  stage("plan, compile, reference");
+  add_build(build, verdict);
+  // How long the compiler takes depends on the machine.
+  verdict.may_differ = build.compiled.status == CompileStatus::timeout;
+  if (!build.built()) return stop(status_of(build.status), build.problem.message);
+  if (!cases.ok()) return stop(VerdictStatus::internal_error, to_string(cases.error()));
+  add_resources(build, first_timed_plan, options_.profile.architecture, verdict);
+
+  for (const SizedPlan& sized : build.plans) {
+    const auto launches = sized.plan.launches();
+    const bool elsewhere = std::any_of(launches.begin(), launches.end(),
+                                       [](const KernelLaunch* launch) { return launch->default_stream; });
+    if (!elsewhere) continue;
+    verdict.flags.push_back("default_stream");  // it is run on the given stream all the same
+    break;
+  }
+  const auto forbidden = check_ptx(build.compiled.ptx);
+  for (const VerdictFinding& finding : forbidden) add_finding(verdict, finding);
+  if (!forbidden.empty()) return stop(VerdictStatus::rejected, forbidden.front().message);
+  const bool emulated = options_.gpu == nullptr || options_.emulator_first;
+  const auto module = emulated ? LoadedModule::load(build.compiled.ptx, file, &budget)
+                               : Result<LoadedModule>(Error{"the emulator is switched off", "", {}});
+  if (!module.ok() && options_.gpu == nullptr)
+    return stop(VerdictStatus::unsupported, "the emulator does not read this PTX: " + module.error().message);
+  Examination found;
+  found.status = VerdictStatus::correct;
+  if (module.ok()) {
+    ExamineOptions examine_options;
+    examine_options.threads = options_.threads;
+    const auto preparing = std::chrono::steady_clock::now();
+    examine_options.naive_work = naive_work(entry, set);
+    budget.forgive(std::chrono::steady_clock::now() - preparing);
+    examine_options.budget = &budget;
+    examine_options.required_only = options_.gpu != nullptr;
+    stage("load, naive kernel");
+    found = examine(task, build, *module, **cases, examine_options);
+    // What the emulator cannot execute, a GPU can.
+    if (found.status == VerdictStatus::unsupported && options_.gpu != nullptr) {
+      found = Examination();
+      found.status = VerdictStatus::correct;
+      verdict.flags.push_back("not_emulated");
+    }
+    take_examination(found, verdict);
+    stage("emulate the cases");
+    if (verdict.status != VerdictStatus::correct) return verdict;
+  }
+  if (options_.gpu != nullptr) {
+    verdict.status = VerdictStatus::correct;
+    verdict.backend = "gpu";
+    judge_on_gpu(entry, build, **cases, set, first_timed_plan, text, found.read_share, verdict);
+    stage("run on the GPU");
+    if (verdict.status == VerdictStatus::correct && options_.want_time && options_.explain && module.ok())
+      explain_time(build, *module, task, first_timed_plan, budget, verdict);
+    stage("explain the time");
+    return verdict;
+  }
+  if (!options_.full_size) {
+    verdict.flags.push_back("small_only");
+    return verdict;
+  }
+  const auto runs = check_full_sizes(entry, build, *module, first_timed_plan, text, budget, verdict);
+  if (verdict.status != VerdictStatus::correct) return verdict;
+  stage("check the full size");
+  if (found.blocks_wait) {
+    set_no_time(verdict, "the kernel's time cannot be modelled: its blocks or warps wait for each other",
+                "Judge it on a GPU, or let each block do its part alone.");
+    return verdict;
+  }
+  if (options_.want_time && !runs.empty())
+    add_times(entry, build, runs, first_timed_plan, budget, verdict, found.read_share);
+  stage("model the time");
+  return verdict;
+}
+
+void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,
+                         std::size_t first_timed_plan, std::string_view text, double loaded_share, Verdict& verdict) {
+  const std::uint64_t seed = std::stoull(Sha256().add(options_.secret).add(text).hex().substr(0, 15), nullptr, 16);
+  const GpuSubject subject{entry.book.task(), build, cases, set, first_timed_plan, seed, loaded_share,
+                           // Another device's memory says nothing about this one's.
+                           options_.profile.name == options_.gpu->facts().name ? options_.profile.dram_gb_per_s : 0,
+                           options_.want_time, options_.counters, entry.gets_unusual_inputs(options_.unusual_share),
+                           options_.full_size};
+  options_.gpu->judge(subject, entry.gpu, verdict);
+}
+
+}  // namespace kw

@@ -1,0 +1,43 @@
+#include "kernel/reference/torch_library.h"
+
+#include <dlfcn.h>
+
+#include "base/file.h"
+
+namespace kw {
+namespace {
+
+// Beside the program, or above it: test programs lie deeper in the build folder.
+std::filesystem::path library_path() {
+  const char* name = "libkernelwright_torch.so";
+  std::filesystem::path folder = program_folder();
+  for (int level = 0; level < 3; ++level, folder = folder.parent_path()) {
+    if (std::filesystem::exists(folder / name)) return folder / name;
+  }
+  return program_folder() / name;
+}
+
+Result<const TorchLibrary*> load_torch_library() {
+  const auto path = library_path();
+  // Never unloaded: libtorch does not survive that.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* reason = ::dlerror();
+    return Error{
+        std::string("libtorch cannot be loaded: ") + (reason ? reason : "unknown reason"),
+        "run `make setup build`; on another machine set LD_LIBRARY_PATH to its torch/lib and nvidia/*/lib folders",
+        {}};
+  }
+  auto* entry = reinterpret_cast<decltype(&kernelwright_torch_library)>(::dlsym(library, "kernelwright_torch_library"));
+  if (!entry) return Error{path.string() + " is not the library that belongs to this program", "run `make build`", {}};
+  return entry();
+}
+
+}  // namespace
+
+const Result<const TorchLibrary*>& torch_library() {
+  static const Result<const TorchLibrary*> loaded = load_torch_library();
+  return loaded;
+}
+
+}  // namespace kw

@@ -1,0 +1,161 @@
+// Preprocessor lines: what may be included, which pragmas there are, which names may be redefined.
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "kernel/source/rules_reading.h"
+
+namespace kw {
+namespace {
+
+bool is_allowed_header(std::string_view name, const Policy& policy) {
+  if (name.find("..") != name.npos || name.find('\\') != name.npos || name.starts_with('/')) return false;
+  return std::any_of(policy.allowed_headers.begin(), policy.allowed_headers.end(), [&](std::string_view allowed) {
+    if (!allowed.ends_with('*')) return name == allowed;
+    allowed.remove_suffix(1);
+    return name.size() > allowed.size() && name.starts_with(allowed);
+  });
+}
+
+// Names whose meaning the rules, the interpreter and every reader rely on.
+bool is_reserved_meaning(std::string_view name) {
+  static const std::unordered_set<std::string_view> names = {
+      "threadIdx",  "blockIdx",    "blockDim", "gridDim",     "warpSize",     "dim3", "__syncthreads",
+      "__syncwarp", "cudaSuccess", "defined",  "cudaError_t", "cudaStream_t", "std",  "__CUDA_ARCH__"};
+  return is_keyword(name) || names.contains(name);
+}
+
+class DirectiveRules {
+ public:
+  DirectiveRules(RuleInput& input, const Policy& policy) : input_(input), policy_(policy) {}
+
+  void run() {
+    for (const Token& token : input_.stream.tokens) {
+      if (token.kind == TokenKind::directive) check(token);
+    }
+  }
+
+ private:
+  void report(const Token& directive, std::string_view rule, std::string message, std::string advice,
+              Severity severity = Severity::error) {
+    Violation violation = violation_at(input_, directive, rule, severity, std::move(message), std::move(advice));
+    violation.removable = severity == Severity::error;
+    violation.begin = directive.offset;
+    violation.end = directive.end_offset();
+    const std::string_view name = input_.stream.inside(directive)[0].text;
+    if (name.starts_with("if")) violation.replacement = "#if 0";  // its #endif stays
+    if (name.starts_with("elif")) violation.replacement = "#elif 0";
+    input_.add(std::move(violation));
+  }
+
+  void check(const Token& directive) {
+    const auto inside = input_.stream.inside(directive);
+    if (inside.empty()) return;
+    static const std::unordered_set<std::string_view> harmless = {"else", "endif", "error", "warning"};
+    const std::string_view name = inside[0].text;
+    if (name == "include") {
+      check_include(directive, inside);
+    } else if (name == "pragma") {
+      check_pragma(directive, inside);
+    } else if (name == "define" || name == "undef") {
+      if (inside.size() > 1) check_macro_name(directive, inside[1].text);
+      check_body(directive, inside.subspan(std::min<std::size_t>(2, inside.size())));
+    } else if (name == "if" || name == "elif" || name == "ifdef" || name == "ifndef" || name == "elifdef" ||
+               name == "elifndef") {
+      check_body(directive, inside.subspan(1));
+    } else if (name == "line" || inside[0].kind == TokenKind::number) {
+      report(directive, "line-directive", "a line directive changes what error messages point at", "remove it");
+    } else if (!harmless.contains(name)) {
+      report(directive, "directive", "#" + std::string(name.substr(0, 40)) + " is not allowed", "remove it");
+    }
+  }
+
+  void check_include(const Token& directive, std::span<const Token> inside) {
+    if (inside.size() != 2 || (inside[1].kind != TokenKind::header_name &&
+                               (inside[1].kind != TokenKind::string || !inside[1].text.starts_with('"')))) {
+      return report(directive, "include", "an #include whose file name is not written out",
+                    "write #include <name> with one of the allowed headers");
+    }
+    std::string_view name = inside[1].text;
+    name = name.size() >= 2 ? name.substr(1, name.size() - 2) : "";
+    if (!is_allowed_header(name, policy_)) {
+      report(directive, "include", "#include of " + std::string(name.substr(0, 80)) + " is not allowed",
+             "include only CUDA's device headers and the C++ headers for numbers and types");
+    }
+  }
+
+  void check_pragma(const Token& directive, std::span<const Token> inside) {
+    std::string text;
+    for (const Token& token : inside.subspan(1)) text.append(text.empty() ? "" : " ").append(token.text.substr(0, 80));
+    const std::string why = forbidden_pragma(text);
+    if (!why.empty()) report(directive, "pragma", why, "use only #pragma unroll, nounroll and once");
+  }
+
+  void check_macro_name(const Token& directive, std::string_view name) {
+    if (is_reserved_meaning(name)) {
+      report(directive, "macro-name",
+             "the macro " + std::string(name.substr(0, 60)) + " changes the language's meaning", "choose another name");
+    } else if (name.starts_with("__") || (name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z')) {
+      report(directive, "macro-name",
+             "the macro " + std::string(name.substr(0, 60)) + " has a name reserved for the compiler",
+             "choose another name", Severity::warning);
+    }
+  }
+
+  // Looking at the build machine from inside a macro or a condition.
+  void check_body(const Token& directive, std::span<const Token> tokens) {
+    for (const Token& token : tokens) {
+      if (token.kind != TokenKind::identifier) continue;
+      if (token.is("__has_include") || token.is("__has_include_next") || token.is("__has_embed")) {
+        return report(directive, "has-include", std::string(token.text) + " looks for files of the build machine",
+                      "remove it");
+      }
+      if (token.is("__CUDACC_RTC__") || token.is("__NVRTC__") || token.is("__NVCC__") ||
+          token.text.starts_with("__CUDACC_VER_")) {
+        return report(directive, "build-macro", std::string(token.text) + " tells which compiler is at work",
+                      "write the same code for every compiler");
+      }
+      if (token.is("__VA_OPT__")) {
+        return report(directive, "macro-expansion", "__VA_OPT__ is not read", "write the macro without __VA_OPT__");
+      }
+    }
+  }
+
+  RuleInput& input_;
+  const Policy& policy_;
+};
+
+}  // namespace
+
+std::string forbidden_pragma(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return "";
+  const std::size_t end = std::min(text.find_first_of(" \t(", begin), text.size());
+  const std::string_view word = text.substr(begin, end - begin);
+  if (word == "unroll" || word == "nounroll" || word == "once") return "";
+  return "#pragma " + std::string(word.substr(0, 40)) + " changes how the file is compiled";
+}
+
+std::vector<std::string> default_allowed_headers() {
+  return {// CUDA's device headers
+          "cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "cuda_fp16.h", "cuda_bf16.h",
+          "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "mma.h", "cooperative_groups.h", "cooperative_groups/*",
+          "cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
+          "math_constants.h", "math_functions.h", "device_functions.h", "device_atomic_functions.h", "sm_*",
+          "vector_types.h", "vector_functions.h", "builtin_types.h", "driver_types.h", "curand_kernel.h", "cuda/*",
+          "cub/*", "nv/target",
+          // C++ headers for numbers and types
+          "algorithm", "array", "bit", "cassert", "cfloat", "climits", "cmath", "complex", "concepts", "cstddef",
+          "cstdint", "cstdio", "cstdlib", "cstring", "functional", "initializer_list", "limits", "new", "numbers",
+          "numeric", "ratio", "tuple", "type_traits", "utility",
+          // for host code, which is read and never compiled; the device compiler sees them empty
+          "exception", "iomanip", "ios", "iostream", "istream", "iterator", "map", "memory", "optional", "ostream",
+          "set", "sstream", "stdexcept", "string", "string_view", "unordered_map", "unordered_set", "vector",
+          // and their C names
+          "assert.h", "float.h", "inttypes.h", "limits.h", "math.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
+          "string.h"};
+}
+
+void check_directives(RuleInput& input, const Policy& policy) { DirectiveRules(input, policy).run(); }
+
+}  // namespace kw

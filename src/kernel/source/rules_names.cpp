@@ -1,0 +1,222 @@
+// Names of functions that a kernel file must not use. A name counts wherever it is mentioned, not only where it is
+// called, because `auto p = printf;` and conditional macros would hide a call. Exceptions: members (`x.free()`), and
+// everyday words (`read`, `open`), which count only as calls and not when the file defines such a function.
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "kernel/source/rules_names.h"
+#include "kernel/source/rules_reading.h"
+
+namespace kw {
+namespace {
+
+class NameRules {
+ public:
+  NameRules(RuleInput& input, const Reading& reading, const Policy& policy)
+      : input_(input), reading_(reading), policy_(policy), tokens_(reading.tokens) {}
+
+  void run() {
+    for (const Declaration& declaration : reading_.declarations) {
+      if (declaration.kind == Declaration::Kind::function_body) defined_.insert(tokens_[declaration.name].text);
+      if (declaration.in_type) members_.insert(declaration.name);
+    }
+    find_variables();
+    for (at_ = 0; at_ < tokens_.size(); ++at_) {
+      const Token& token = tokens_[at_];
+      if (token.is("<<<")) check_launch();
+      if (token.kind != TokenKind::identifier || is_member() || members_.contains(at_)) continue;
+      if (token.is("new") || token.is("delete")) {
+        check_new_delete();
+      } else if (token.is("import") && behind() != nullptr &&
+                 (behind()->is("<") || behind()->kind == TokenKind::string)) {
+        report("include", "an import of a header", "include only headers of the allowed list");
+      } else if (reading_.sides[at_] == Side::host && is_error_report(token.text) && !is_own_word(token.text)) {
+        report("host-output", std::string(token.text) + " in host code has no effect: the launcher is read, not run",
+               "leave it for your own builds, or remove it", Severity::note);
+      } else if (is_qualified_by("std") && is_forbidden_in_std(token.text)) {
+        report("host-call", "std::" + std::string(token.text) + " is host library code",
+               "the launcher may only compute sizes and launch kernels");
+      } else {
+        check_name(token.text);
+      }
+    }
+  }
+
+ private:
+  const Token* behind(std::size_t distance = 1) const {
+    return at_ + distance < tokens_.size() ? &tokens_[at_ + distance] : nullptr;
+  }
+  bool before_is(std::string_view text, std::size_t distance = 1) const {
+    return at_ >= distance && tokens_[at_ - distance].is(text);
+  }
+  bool is_call() const { return behind() != nullptr && behind()->is("("); }
+  bool is_member() const { return before_is(".") || before_is("->"); }
+  // `cout` is also how people call a number of output channels: a stream is qualified, or something is put into it.
+  bool is_own_word(std::string_view name) const {
+    const bool stream = name == "cout" || name == "cerr" || name == "clog" || name == "endl";
+    return stream && !is_qualified_by("std") && !before_is("<<") && !(behind() != nullptr && behind()->is("<<"));
+  }
+  bool is_qualified_by(std::string_view space) const { return before_is("::") && before_is(space, 2); }
+  // `Lane::read` but not `std::read`, `cuda::std::read` or `::read`.
+  bool is_qualified_by_own_name() const {
+    return before_is("::") && at_ >= 2 && tokens_[at_ - 2].kind == TokenKind::identifier && !before_is("std", 2) &&
+           !is_keyword(tokens_[at_ - 2].text);
+  }
+
+  void check_name(std::string_view name) {
+    if (const ForbiddenName* forbidden = find_forbidden(name)) {
+      if (is_allowed_by_policy(forbidden->rule)) return;
+      if (forbidden->mention != Mention::anywhere && !is_used(*forbidden)) return;
+      report(forbidden->rule, std::string(name) + " " + std::string(forbidden->why), std::string(forbidden->advice));
+    } else if (name.starts_with("cuda") && name.size() > 4 && name[4] >= 'A' && name[4] <= 'Z') {
+      check_runtime_name(name);
+    } else if (const std::string_view library = library_of(name, is_call()); !library.empty()) {
+      if (defined_.contains(name)) return;
+      report("library-fallback", std::string(name.substr(0, 60)) + " belongs to " + std::string(library),
+             "compute the result in kernels of this file");
+    } else if (is_compiler_internal(name)) {
+      report("compiler-internal", std::string(name.substr(0, 60)) + " is internal to the compiler",
+             "use CUDA's documented intrinsics");
+    } else if (behind() != nullptr && behind()->is("::") && is_library_namespace(name)) {
+      report("library-fallback", "the namespace " + std::string(name) + " belongs to a library",
+             "compute the result in kernels of this file");
+    } else if (name.starts_with("Device") && is_qualified_by("cub")) {
+      report("library-fallback", "cub::" + std::string(name.substr(0, 60)) + " launches a library's kernels",
+             "use CUB's block and warp algorithms inside a kernel of this file");
+    }
+  }
+
+  // Whether a word that honest code also uses for its own things means the library's function here.
+  bool is_used(const ForbiddenName& forbidden) const {
+    const std::string_view name = tokens_[at_].text;
+    const bool own = defined_.contains(name) || is_qualified_by_own_name();
+    if (forbidden.mention == Mention::call && own) return false;
+    if (is_call()) {
+      // The timer takes no arguments; `clock(x)` can only be the file's own function.
+      return forbidden.mention != Mention::call_without_arguments || (behind(2) != nullptr && behind(2)->is(")"));
+    }
+    // (clock)() and p = &clock reach the function without looking like a call.
+    const bool bracketed = before_is("(") && behind() != nullptr && behind()->is(")") && behind(2) != nullptr &&
+                           behind(2)->is("(") && (at_ < 2 || tokens_[at_ - 2].kind != TokenKind::identifier);
+    if (bracketed) return true;
+    return !own && !variables_.contains(name) && (before_is("&") || before_is("=") || before_is("return"));
+  }
+
+  // Names that are declared as variables or parameters anywhere: `int free = 3;`.
+  void find_variables() {
+    for (std::size_t i = 1; i + 1 < tokens_.size(); ++i) {
+      if (tokens_[i].kind != TokenKind::identifier) continue;
+      const Token& before = tokens_[i - 1];
+      const Token& next = tokens_[i + 1];
+      const bool typed =
+          (before.kind == TokenKind::identifier && !before.is("return") && !before.is("else") && !before.is("case")) ||
+          before.is(">") || before.is("*") || before.is("&");
+      const bool ends = next.is("=") || next.is(";") || next.is(",") || next.is(")") || next.is("[") || next.is("{");
+      // `= &clock;` is a use and no declaration.
+      const bool operand =
+          i > 1 && !(tokens_[i - 2].kind == TokenKind::identifier || tokens_[i - 2].is(">") || tokens_[i - 2].is("*"));
+      if (typed && ends && !(operand && before.kind == TokenKind::punctuator)) variables_.insert(tokens_[i].text);
+    }
+  }
+
+  bool is_allowed_by_policy(std::string_view rule) const {
+    return (rule == "device-printf" && policy_.allow_printf) || (rule == "device-assert" && policy_.allow_assert) ||
+           (rule == "device-malloc" && policy_.allow_device_malloc);
+  }
+
+  void check_runtime_name(std::string_view name) {
+    const bool device = reading_.sides[at_] == Side::device;
+    if (is_runtime_type_or_constant(name)) return;
+    if (device) {
+      report("dynamic-parallelism", std::string(name.substr(0, 60)) + " in device code starts or awaits other work",
+             "launch every kernel from the launcher");
+    } else if (!is_allowed_runtime_call(name) && !defined_.contains(name)) {
+      // A file may call a helper of its own `cudaCheck`; no launcher ever runs, so it cannot hide the library's.
+      const bool stream = name.starts_with("cudaStream") || name.starts_with("cudaEvent");
+      report(stream ? "side-stream" : "cuda-host-call",
+             std::string(name.substr(0, 60)) + " is not part of the launcher",
+             stream ? "use the stream that the launcher is given and no events"
+                    : "the launcher may launch kernels, allocate and clear scratch memory and query the device");
+    }
+  }
+
+  void check_launch() {
+    if (reading_.sides[at_] != Side::device) return;
+    report("dynamic-parallelism", "a kernel launch in device code", "launch every kernel from the launcher");
+  }
+
+  void check_new_delete() {
+    if (policy_.allow_device_malloc && !before_is("operator")) return;
+    if (tokens_[at_].is("delete") && before_is("=")) return;
+    if (before_is("operator")) {
+      return report("device-malloc", "a replacement of operator " + std::string(tokens_[at_].text), "remove it");
+    }
+    if (tokens_[at_].is("new") && is_placement()) return;
+    report("device-malloc", "memory from the heap with `" + std::string(tokens_[at_].text) + "`",
+           "use registers, shared memory, or scratch memory that the launcher allocates");
+  }
+
+  // `new (place) Type`, not `new (Type)` and not `new (std::nothrow) Type`.
+  bool is_placement() const {
+    if (!is_call()) return false;
+    const std::size_t end = reading_.closing[at_ + 1];
+    if (end + 1 >= tokens_.size() || tokens_[end + 1].kind != TokenKind::identifier || end > at_ + 64) return false;
+    return std::none_of(tokens_.begin() + static_cast<std::ptrdiff_t>(at_),
+                        tokens_.begin() + static_cast<std::ptrdiff_t>(end),
+                        [](const Token& token) { return token.is("nothrow"); });
+  }
+
+  void report(std::string_view rule, std::string message, std::string advice, Severity severity = Severity::error) {
+    Violation violation = violation_at(input_, tokens_[at_], rule, severity, std::move(message), std::move(advice));
+    if (severity == Severity::error) find_statement(violation);
+    input_.add(std::move(violation));
+  }
+
+  // `printf(...);` as a statement of its own can be left out.
+  void find_statement(Violation& violation) const {
+    if (!is_call()) return;
+    const std::size_t end = reading_.closing[at_ + 1];
+    if (end + 1 >= tokens_.size() || !tokens_[end + 1].is(";")) return;
+    std::size_t first = at_;
+    while (first >= 1 && (tokens_[first - 1].is("::") || tokens_[first - 1].is("std"))) --first;
+    const bool own_statement =
+        first > 0 && (tokens_[first - 1].is(";") || tokens_[first - 1].is("{") || tokens_[first - 1].is("}") ||
+                      tokens_[first - 1].is("else") || ends_if_condition(first - 1));
+    if (!own_statement || reading_.sides[at_] == Side::file) return;
+    if (!is_as_written(input_.stream, tokens_[first]) || !is_as_written(input_.stream, tokens_[end]) ||
+        !is_as_written(input_.stream, tokens_[at_])) {
+      return;
+    }
+    violation.removable = true;
+    violation.begin = tokens_[first].offset;
+    violation.end = tokens_[end].end_offset();
+  }
+
+  bool ends_if_condition(std::size_t at) const {
+    if (!tokens_[at].is(")")) return false;
+    constexpr std::size_t longest = 200;  // tokens
+    for (std::size_t i = at; i > 0 && at - i < longest; --i) {
+      if (tokens_[i].is("(") && reading_.closing[i] == at) return tokens_[i - 1].is("if") || tokens_[i - 1].is("for");
+    }
+    return false;
+  }
+
+  RuleInput& input_;
+  const Reading& reading_;
+  const Policy& policy_;
+  const std::vector<Token>& tokens_;
+  std::unordered_set<std::string_view> defined_;  // functions
+  std::unordered_set<std::string_view> variables_;
+  std::unordered_set<std::size_t> members_;  // tokens that declare a member's name
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+void check_names(RuleInput& input, const Reading& reading, const Policy& policy) {
+  NameRules(input, reading, policy).run();
+}
+
+}  // namespace kw

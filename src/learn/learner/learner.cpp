@@ -1,0 +1,197 @@
+#include "learn/learner/learner.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/unfinished_files.h"
+#include "model/arithmetic/cpu_roof.h"
+#include "model/decoder/adapter.h"
+#include "model/decoder/cpu_trainer.h"
+#include "model/decoder/presets.h"
+#include "model/gpu/model_gpu.h"
+#include "model/rollout/cpu_decoder.h"
+#include "model/weights/lora_adapter.h"
+
+namespace kw {
+namespace {
+
+const std::vector<Projection> all_projections{Projection::q,    Projection::k,  Projection::v,   Projection::o,
+                                              Projection::gate, Projection::up, Projection::down};
+
+Result<std::vector<Adapter>> make_adapters(const ModelDescription& description, const LearnerOptions& options) {
+  std::vector<Adapter> adapters;
+  for (const AgentRole role : options.adapters) {
+    const std::string name(to_string(role));
+    if (const auto folder = options.adapter_folders.find(role); folder != options.adapter_folders.end()) {
+      KW_TRY(const LoraAdapter file, read_lora_adapter(folder->second));
+      KW_TRY(Adapter adapter, adapter_from(file, description, name));
+      adapters.push_back(std::move(adapter));
+    } else {
+      adapters.push_back(make_adapter(description, name, options.rank, options.alpha, all_projections,
+                                      options.seed + static_cast<std::uint64_t>(adapters.size())));
+    }
+  }
+  return adapters;
+}
+
+}  // namespace
+
+Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* files, const LearnerOptions& options) {
+  const auto gpu = options.device == "cpu" ? Result<std::string>(Error{"not wanted", "", {}}) : model_gpu_name();
+  if (options.device == "gpu" && !gpu.ok()) return gpu.error();
+  on_gpu_ = gpu.ok();
+  train_base_ = options.train_base;
+  if (!train_base_ && options.adapters.empty())
+    return Error{"nothing would learn: the base is frozen and there are no adapters", "", {}};
+  for (const AgentRole role : options.adapters) {
+    const auto index = static_cast<std::int32_t>(adapter_index_.size());
+    adapter_index_.emplace(role, index);
+  }
+  TrainingOptions training;
+  training.train_base = options.train_base;
+  training.value_head = options.value_head;
+  training.usable_vocabulary = static_cast<std::int64_t>(dialect_->tokenizer().size());
+  KW_TRY(std::vector<Adapter> adapters, make_adapters(description_, options));
+  if (on_gpu_) {
+    device_ = *gpu;
+    if (parameters != nullptr) {
+      KW_TRY(trainer_, make_gpu_trainer(*parameters, adapters, training, options.optimizer, {}, options.seed));
+    } else {
+      KW_TRY(const Parameters loaded, load_parameters(*files));
+      KW_TRY(trainer_, make_gpu_trainer(loaded, adapters, training, options.optimizer, {}, options.seed));
+    }
+    return {};
+  }
+  device_ = fmt::format("CPU, {} thread{}", team_->size(), team_->size() == 1 ? "" : "s");
+  if (parameters == nullptr && !options.train_base) {
+    KW_TRY(trainer_, make_cpu_trainer(*team_, *files, std::move(adapters), training, options.optimizer, options.seed));
+  } else if (parameters == nullptr) {
+    KW_TRY(Parameters loaded, load_parameters(*files));
+    KW_TRY(trainer_,
+           make_cpu_trainer(*team_, std::move(loaded), std::move(adapters), training, options.optimizer, options.seed));
+  } else {
+    KW_TRY(trainer_,
+           make_cpu_trainer(*team_, *parameters, std::move(adapters), training, options.optimizer, options.seed));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Learner>> Learner::from_preset(const std::string& preset, Tokenizer tokenizer,
+                                                      const LearnerOptions& options) {
+  std::unique_ptr<Learner> learner(new Learner);
+  learner->team_ = options.threads > 0 ? std::make_unique<ThreadTeam>(options.threads) : std::make_unique<ThreadTeam>();
+  KW_TRY(learner->description_, preset_description(preset, static_cast<std::int64_t>(tokenizer.size())));
+  KW_TRY(Dialect dialect, Dialect::make(std::move(tokenizer)));
+  learner->dialect_ = std::make_unique<Dialect>(std::move(dialect));
+  const auto stops = learner->dialect_->stop_tokens();
+  learner->description_.eos_ids.assign(stops.begin(), stops.end());
+  const Parameters parameters = initial_parameters(*learner->team_, learner->description_, options.seed);
+  KW_TRY_VOID(learner->set_up(&parameters, nullptr, options));
+  return learner;
+}
+
+Result<std::unique_ptr<Learner>> Learner::from_files(const ModelFiles& files, const LearnerOptions& options) {
+  std::unique_ptr<Learner> learner(new Learner);
+  learner->team_ = options.threads > 0 ? std::make_unique<ThreadTeam>(options.threads) : std::make_unique<ThreadTeam>();
+  learner->description_ = files.description();
+  KW_TRY(Tokenizer tokenizer, files.tokenizer());
+  KW_TRY(Dialect dialect, Dialect::make(std::move(tokenizer)));
+  learner->dialect_ = std::make_unique<Dialect>(std::move(dialect));
+  KW_TRY_VOID(learner->set_up(nullptr, &files, options));
+  if (!learner->on_gpu_ && !options.train_base) {
+    CpuDecoderOptions decoder;
+    decoder.usable_vocabulary = static_cast<std::int64_t>(learner->dialect_->tokenizer().size());
+    std::vector<Adapter> adapters;
+    for (std::size_t i = 0; i < options.adapters.size(); ++i) {
+      KW_TRY(Adapter adapter, learner->trainer_->read_adapter(static_cast<std::int64_t>(i)));
+      adapters.push_back(std::move(adapter));
+    }
+    KW_TRY(learner->decoder_, make_cpu_decoder(*learner->team_, files, adapters, decoder));
+  }
+  return learner;
+}
+
+std::int32_t Learner::adapter_of(AgentRole role) const {
+  const auto found = adapter_index_.find(role);
+  return found == adapter_index_.end() ? -1 : found->second;
+}
+
+Result<double> Learner::peak_flops() {
+  if (peak_flops_ == 0 && on_gpu_) {
+    KW_TRY(const MachineRoof roof, measure_model_gpu());
+    peak_flops_ = roof.flops;
+  }
+  if (peak_flops_ == 0) peak_flops_ = measure_cpu_flops(*team_);
+  return peak_flops_;
+}
+
+Result<MachineRoof> Learner::measure_roof() {
+  if (on_gpu_) return measure_model_gpu();
+  return measure_cpu(*team_);
+}
+
+Result<Decoder*> Learner::decoder() {
+  const auto usable = static_cast<std::int64_t>(dialect_->tokenizer().size());
+  if (on_gpu_) {
+    if (!decoder_) {
+      GpuDecoderOptions options;
+      options.usable_vocabulary = usable;
+      KW_TRY(decoder_, make_gpu_decoder(*trainer_, options));
+    }
+    return decoder_.get();
+  }
+  const std::int64_t version = trainer_->weights_version();
+  if (decoder_ && decoder_version_ == version) return decoder_.get();
+  auto* decoder = static_cast<CpuDecoder*>(decoder_.get());
+  if (train_base_ || decoder == nullptr) {
+    Parameters parameters(description_);
+    KW_TRY_VOID(trainer_->read_parameters(parameters));
+    if (decoder == nullptr) {
+      CpuDecoderOptions options;
+      options.usable_vocabulary = usable;
+      KW_TRY(std::unique_ptr<CpuDecoder> made, make_cpu_decoder(*team_, parameters, {}, options));
+      decoder = made.get();
+      decoder_ = std::move(made);
+    } else {
+      KW_TRY_VOID(decoder->update(parameters));
+    }
+  }
+  for (const auto& [role, index] : adapter_index_) {
+    KW_TRY(const Adapter adapter, trainer_->read_adapter(index));
+    KW_TRY_VOID(decoder->update_adapter(index, adapter));
+  }
+  // All adapters at once are one step of the trainer. Refused where the trainer went back to weights from before: the
+  // decoder's number stays ahead then, so that nothing of it is taken for theirs.
+  static_cast<void>(decoder->set_weights_version(version));
+  decoder_version_ = version;
+  return decoder;
+}
+
+Result<void> Learner::save_agents(const std::filesystem::path& folder, const std::string& base, ElementType type) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {folder.string(), 0, 0}};
+  nlohmann::ordered_json adapters = nlohmann::ordered_json::object();
+  for (const auto& [role, index] : adapter_index_) {
+    const std::string name(to_string(role));
+    KW_TRY(const Adapter adapter, trainer_->read_adapter(index));
+    LoraAdapter file = to_lora_adapter(adapter, description_);
+    if (!train_base_) file.base_model = base;
+    std::filesystem::create_directories(folder / name, failed);
+    if (failed) return Error{"cannot make this folder: " + failed.message(), "", {(folder / name).string(), 0, 0}};
+    KW_TRY_VOID(write_lora_adapter(folder / name, file, type));
+    adapters[name] = name;
+  }
+  if (train_base_) {
+    Parameters parameters(description_);
+    KW_TRY_VOID(trainer_->read_parameters(parameters));
+    KW_TRY_VOID(save_model(folder, parameters, &dialect_->tokenizer(), type));
+  }
+  remove_unfinished_files(folder);  // of a save that was killed
+  const nlohmann::ordered_json agents = {{"format", 1}, {"base", train_base_ ? "." : base}, {"adapters", adapters}};
+  return write_file_atomic(folder / "agents.json", agents.dump(2) + "\n");
+}
+
+}  // namespace kw

@@ -1,0 +1,12 @@
+// The tests' own main: the workers, and the runs that are killed, are this very program, started again.
+#include <gtest/gtest.h>
+
+#include "kernel/judge/worker.h"
+#include "learn/rl/killed_run.h"
+
+int main(int argc, char** argv) {
+  if (const auto code = kw::run_if_worker(argc, argv)) return *code;
+  if (const auto code = kw::run_if_killed_run(argc, argv)) return *code;
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,320 @@
+#include "learn/rl/policy_update.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "model/decoder/pass_work.h"
+
+namespace kw {
+namespace {
+
+// What is known of an answer's tokens before the first step.
+struct TokenFacts {
+  std::vector<float> old_log_prob;  // empty: what forward() says in the only step
+  std::vector<float> reference_log_prob;
+  std::vector<float> old_value;
+  std::vector<double> advantage;
+  std::vector<double> returns;
+};
+
+template <class Values>
+Spread spread_of(const std::vector<TokenFacts>& facts, std::span<const std::size_t> which, Values values) {
+  Spread spread;
+  double sum = 0, count = 0;
+  for (const std::size_t i : which)
+    for (const double value : values(facts[i])) {
+      spread.least = count == 0 ? value : std::min(spread.least, value);
+      spread.most = count == 0 ? value : std::max(spread.most, value);
+      sum += value;
+      ++count;
+    }
+  spread.mean = sum / std::max(count, 1.0);
+  return spread;
+}
+
+class PolicyUpdate {
+ public:
+  PolicyUpdate(const UpdateInputs& inputs, const std::vector<ExperiencedAnswer>& answers, const UpdateOptions& options)
+      : inputs_(inputs), answers_(answers), options_(options), facts_(answers.size()) {
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      if (answers[i].teaches) teaching_.push_back(i);
+  }
+
+  Result<UpdateReport> run() {
+    if (teaching_.empty()) return report_;
+    KW_TRY_VOID(look_before());
+    for (int epoch = 0; epoch < options_.epochs; ++epoch) {
+      const std::vector<std::size_t> order = shuffled(epoch);
+      const auto parts = std::min<std::size_t>(static_cast<std::size_t>(options_.mini_batches), order.size());
+      for (std::size_t part = 0; part < parts; ++part) {
+        const std::size_t first = order.size() * part / parts, end = order.size() * (part + 1) / parts;
+        KW_TRY_VOID(mini_batch(std::span(order).subspan(first, end - first)));
+      }
+    }
+    finish_report();
+    return report_;
+  }
+
+ private:
+  std::vector<AnswerPass> passes_of(std::span<const std::size_t> which) const {
+    return pack_answers(answers_, which, inputs_.adapter_of, options_);
+  }
+
+  bool one_step() const { return options_.epochs * options_.mini_batches == 1; }
+
+  // Scores of all answers by one model, cut into answers.
+  template <class Take>
+  Result<void> score_all(Trainer& trainer, const Take& take) {
+    for (const AnswerPass& pass : passes_of(teaching_)) {
+      KW_TRY(const TokenScores scores, trainer.score(pass.batch));
+      if (inputs_.model != nullptr) report_.flops += forward_flops(*inputs_.model, pass.batch);
+      std::size_t at = 0;
+      for (const std::size_t i : pass.answers) {
+        const std::size_t count = answers_[i].tokens.size();
+        take(facts_[i], scores, at, count);
+        at += count;
+      }
+    }
+    return {};
+  }
+
+  Result<void> look_before() {
+    // In the only step of an update, forward() sees the weights that sampled.
+    if (!one_step() || inputs_.critic != nullptr) {
+      KW_TRY_VOID(score_all(inputs_.policy,
+                            [](TokenFacts& facts, const TokenScores& scores, std::size_t at, std::size_t count) {
+                              const std::span part = std::span(scores.log_prob).subspan(at, count);
+                              facts.old_log_prob.assign(part.begin(), part.end());
+                            }));
+    }
+    if (inputs_.kl_coefficient > 0) {
+      if (inputs_.reference == nullptr) return Error{"KL needs the frozen start", "", {}};
+      KW_TRY_VOID(score_all(*inputs_.reference,
+                            [](TokenFacts& facts, const TokenScores& scores, std::size_t at, std::size_t count) {
+                              const std::span part = std::span(scores.log_prob).subspan(at, count);
+                              facts.reference_log_prob.assign(part.begin(), part.end());
+                            }));
+    }
+    if (inputs_.critic != nullptr) return estimate_advantages();
+    for (const std::size_t i : teaching_) facts_[i].advantage.assign(answers_[i].tokens.size(), answers_[i].advantage);
+    return {};
+  }
+
+  // The reward sits on the last token that was generated.
+  Result<void> estimate_advantages() {
+    KW_TRY_VOID(
+        score_all(*inputs_.critic, [](TokenFacts& facts, const TokenScores& scores, std::size_t at, std::size_t count) {
+          const std::span part = std::span(scores.value).subspan(at, count);
+          facts.old_value.assign(part.begin(), part.end());
+        }));
+    std::vector<double> rewards, values;
+    std::vector<std::int64_t> starts{0};
+    for (const std::size_t i : teaching_) {
+      values.insert(values.end(), facts_[i].old_value.begin(), facts_[i].old_value.end());
+      rewards.resize(values.size(), 0);
+      rewards.back() = answers_[i].score;
+      starts.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    const std::vector<std::uint8_t> mask(values.size(), 1);
+    TokenAdvantages made = generalised_advantages(rewards, values, mask, starts, options_.gamma, options_.lambda);
+    whiten(made.advantages, mask);
+    for (std::size_t n = 0; n < teaching_.size(); ++n) {
+      TokenFacts& facts = facts_[teaching_[n]];
+      facts.advantage.assign(made.advantages.begin() + starts[n], made.advantages.begin() + starts[n + 1]);
+      facts.returns.assign(made.returns.begin() + starts[n], made.returns.begin() + starts[n + 1]);
+    }
+    return {};
+  }
+
+  std::vector<std::size_t> shuffled(int epoch) const {
+    std::vector<std::size_t> order = teaching_;
+    if (options_.mini_batches == 1) return order;
+    Random random(inputs_.seed, static_cast<std::uint64_t>(epoch));
+    for (std::size_t i = order.size(); i-- > 1;)
+      std::swap(order[i], order[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(i)))]);
+    return order;
+  }
+
+  // Everything that the losses want of one pass, token by token.
+  struct PassTokens {
+    std::vector<float> sampled, old, reference, old_value;
+    std::vector<double> advantage, returns;
+    std::vector<std::int64_t> starts{0};
+  };
+
+  PassTokens tokens_of(const AnswerPass& pass) const {
+    PassTokens tokens;
+    const auto add = [](auto& into, const auto& from) { into.insert(into.end(), from.begin(), from.end()); };
+    for (const std::size_t i : pass.answers) {
+      const TokenFacts& facts = facts_[i];
+      add(tokens.sampled, answers_[i].sampled_log_probs);
+      add(tokens.old, facts.old_log_prob);
+      add(tokens.reference, facts.reference_log_prob);
+      add(tokens.old_value, facts.old_value);
+      add(tokens.advantage, facts.advantage);
+      add(tokens.returns, facts.returns);
+      tokens.starts.push_back(static_cast<std::int64_t>(tokens.sampled.size()));
+    }
+    return tokens;
+  }
+
+  Result<void> mini_batch(std::span<const std::size_t> which) {
+    std::int64_t all_tokens = 0;
+    for (const std::size_t i : which) all_tokens += static_cast<std::int64_t>(answers_[i].tokens.size());
+    const auto all_answers = static_cast<std::int64_t>(which.size());
+    for (const AnswerPass& pass : passes_of(which)) {
+      PassTokens tokens = tokens_of(pass);
+      const std::vector<std::uint8_t> mask(tokens.sampled.size(), 1);
+      std::vector<double> weights = token_weights(mask, tokens.starts, options_.mean, all_tokens, all_answers);
+      if (options_.token_scale > 0)
+        for (double& weight : weights) weight /= options_.token_scale;
+      if (inputs_.move_policy) {
+        KW_TRY_VOID(learn_policy(pass, tokens, mask, weights));
+      } else {
+        note_mismatch(tokens);
+        tokens_ += static_cast<double>(mask.size());
+      }
+      if (inputs_.critic != nullptr) KW_TRY_VOID(learn_values(pass, tokens, mask, all_tokens));
+      report_.trained_tokens += static_cast<std::int64_t>(pass.batch.tokens.size());
+      const int trained = (inputs_.move_policy ? 1 : 0) + (inputs_.critic != nullptr ? 1 : 0);
+      if (inputs_.model != nullptr)
+        report_.flops += trained * training_flops(*inputs_.model, pass.batch, inputs_.train_base);
+    }
+    ++report_.optimizer_steps;
+    if (inputs_.move_policy) {
+      KW_TRY(const StepReport moved, inputs_.policy.step(inputs_.learning_rate));
+      report_.gradient_norm += moved.gradient_norm;
+      report_.learning_rate = moved.learning_rate;
+      report_.skipped_steps += moved.skipped;
+    }
+    if (inputs_.critic != nullptr) {
+      KW_TRY(const StepReport moved, inputs_.critic->step(inputs_.critic_learning_rate));
+      report_.critic_gradient_norm += moved.gradient_norm;
+      report_.skipped_steps += moved.skipped;
+    }
+    return {};
+  }
+
+  Result<void> learn_policy(const AnswerPass& pass, PassTokens& tokens, const std::vector<std::uint8_t>& mask,
+                            const std::vector<double>& weights) {
+    KW_TRY(const TokenScores scores, inputs_.policy.forward(pass.batch));
+    if (tokens.old.empty()) tokens.old = scores.log_prob;
+    const std::vector<double> importance = importance_weights(tokens.old, tokens.sampled, options_.most_importance);
+    const PolicyLoss loss =
+        policy_loss(scores.log_prob, tokens.old, tokens.advantage, mask, weights, options_.clip, importance);
+    ScoreGradients gradients;
+    gradients.log_prob.resize(scores.log_prob.size());
+    if (options_.entropy_bonus != 0) gradients.entropy.resize(scores.log_prob.size());
+    double all = loss.loss;
+    for (std::size_t i = 0; i < scores.log_prob.size(); ++i) {
+      double slope = loss.d_log_prob[i];
+      if (!tokens.reference.empty()) {
+        const KlTerm term = kl_term(options_.kl_estimator, scores.log_prob[i], tokens.reference[i]);
+        slope += inputs_.kl_coefficient * weights[i] * term.d_log_prob;
+        all += inputs_.kl_coefficient * weights[i] * term.value;
+        kl_reference_ += term.value;
+      }
+      if (options_.entropy_bonus != 0) {
+        gradients.entropy[i] = static_cast<float>(-options_.entropy_bonus * weights[i]);
+        all -= options_.entropy_bonus * weights[i] * scores.entropy[i];
+      }
+      gradients.log_prob[i] = static_cast<float>(slope);
+      entropy_ += scores.entropy[i];
+      importance_ += importance[i];
+    }
+    note_mismatch(tokens);
+    const auto count = static_cast<double>(scores.log_prob.size());
+    tokens_ += count;
+    report_.loss += all;
+    report_.policy_loss += loss.loss;
+    report_.clipped += loss.clipped * count;
+    report_.clipped_dual += loss.clipped_dual * count;
+    report_.kl_old += loss.kl * count;
+    return inputs_.policy.backward(gradients);
+  }
+
+  void note_mismatch(const PassTokens& tokens) {
+    for (std::size_t i = 0; i < tokens.old.size(); ++i) {
+      const double difference = static_cast<double>(tokens.old[i]) - tokens.sampled[i];
+      mismatch_ += kl_term(KlEstimator::k3, tokens.sampled[i], tokens.old[i]).value;
+      report_.mismatch_most = std::max(report_.mismatch_most, std::abs(difference));
+    }
+  }
+
+  Result<void> learn_values(const AnswerPass& pass, const PassTokens& tokens, const std::vector<std::uint8_t>& mask,
+                            std::int64_t all_tokens) {
+    KW_TRY(const TokenScores scores, inputs_.critic->forward(pass.batch));
+    const std::vector<double> weights = token_weights(mask, tokens.starts, LossMean::tokens, all_tokens, 1);
+    const ValueLoss loss =
+        value_loss(scores.value, tokens.old_value, tokens.returns, mask, weights, options_.value_clip);
+    ScoreGradients gradients;
+    gradients.log_prob.assign(scores.log_prob.size(), 0);
+    gradients.value.assign(loss.d_value.begin(), loss.d_value.end());
+    report_.value_loss += loss.loss;
+    value_clipped_ += loss.clipped * static_cast<double>(mask.size());
+    value_tokens_ += static_cast<double>(mask.size());
+    return inputs_.critic->backward(gradients);
+  }
+
+  void finish_report() {
+    const double tokens = std::max(tokens_, 1.0), steps = std::max(report_.optimizer_steps, 1);
+    for (double* sum : {&report_.clipped, &report_.clipped_dual, &report_.kl_old}) *sum /= tokens;
+    for (double* sum : {&report_.loss, &report_.policy_loss, &report_.gradient_norm, &report_.value_loss,
+                        &report_.critic_gradient_norm})
+      *sum /= steps;
+    report_.entropy = entropy_ / tokens;
+    report_.mismatch_kl = mismatch_ / tokens;
+    if (tokens_ > 0) report_.importance = importance_ / tokens;
+    if (inputs_.kl_coefficient > 0 && tokens_ > 0) report_.kl_reference = kl_reference_ / tokens;
+    report_.value_clipped = value_clipped_ / std::max(value_tokens_, 1.0);
+    report_.answers = static_cast<std::int64_t>(teaching_.size());
+    for (const std::size_t i : teaching_) report_.tokens += static_cast<std::int64_t>(answers_[i].tokens.size());
+    report_.advantages = spread_of(facts_, teaching_, [](const TokenFacts& facts) { return facts.advantage; });
+    report_.returns = spread_of(facts_, teaching_, [](const TokenFacts& facts) { return facts.returns; });
+    report_.values = spread_of(facts_, teaching_, [](const TokenFacts& facts) { return facts.old_value; });
+  }
+
+  const UpdateInputs& inputs_;
+  const std::vector<ExperiencedAnswer>& answers_;
+  const UpdateOptions& options_;
+  std::vector<TokenFacts> facts_;  // by answer
+  std::vector<std::size_t> teaching_;
+  UpdateReport report_;
+  double tokens_ = 0, entropy_ = 0, importance_ = 0, mismatch_ = 0, kl_reference_ = 0;
+  double value_clipped_ = 0, value_tokens_ = 0;
+};
+
+}  // namespace
+
+std::vector<AnswerPass> pack_answers(const std::vector<ExperiencedAnswer>& answers, std::span<const std::size_t> which,
+                                     const std::function<std::int32_t(AgentRole)>& adapter_of,
+                                     const UpdateOptions& options) {
+  std::vector<AnswerPass> passes;
+  for (const std::size_t i : which) {
+    const ExperiencedAnswer& answer = answers[i];
+    const auto length = static_cast<std::int64_t>(answer.prompt.size() + answer.tokens.size());
+    if (passes.empty() || passes.back().batch.starts.back() + length > options.pass_tokens) {
+      passes.emplace_back();
+      passes.back().batch.starts = {0};
+      passes.back().batch.temperature = options.temperature;
+    }
+    PackedBatch& batch = passes.back().batch;
+    batch.tokens.insert(batch.tokens.end(), answer.prompt.begin(), answer.prompt.end());
+    batch.tokens.insert(batch.tokens.end(), answer.tokens.begin(), answer.tokens.end());
+    batch.scored.insert(batch.scored.end(), answer.prompt.size(), 0);
+    batch.scored.insert(batch.scored.end(), answer.tokens.size(), 1);
+    batch.starts.push_back(static_cast<std::int64_t>(batch.tokens.size()));
+    batch.adapter.push_back(adapter_of(answer.role));
+    passes.back().answers.push_back(i);
+  }
+  return passes;
+}
+
+Result<UpdateReport> update_policy(const UpdateInputs& inputs, const std::vector<ExperiencedAnswer>& answers,
+                                   const UpdateOptions& options) {
+  return PolicyUpdate(inputs, answers, options).run();
+}
+
+}  // namespace kw

@@ -1,0 +1,72 @@
+#include "learn/sft/conversation_lessons.h"
+
+#include <numeric>
+#include <set>
+
+namespace kw {
+namespace {
+
+constexpr double worth_learning = 1.02;  // gain below which a faster time may be the model's own error
+
+}  // namespace
+
+bool worked(const Turn& turn, const TurnSample& sample, const Verdict* given) {
+  if (!sample.verdict || !sample.verdict->correct || sample.finish != FinishReason::stop_token) return false;
+  if (turn.role != AgentRole::optimizer || given == nullptr || !given->correct) return true;
+  return given->time_us && sample.verdict->time_us && *sample.verdict->time_us * worth_learning <= *given->time_us;
+}
+
+Result<ConversationLessons> ConversationLessons::load(EpisodeStore& store, std::uint64_t seed, std::int64_t longest) {
+  ConversationLessons found;
+  found.seed_ = seed;
+  found.longest_ = longest;
+  std::set<std::vector<TokenId>> seen;
+  KW_TRY(const std::vector<StoredSummary> all, store.list());
+  for (const StoredSummary& summary : all) {
+    if (summary.end == EpisodeEnd::unfinished) continue;
+    KW_TRY(const auto episode, store.find(summary.identity));
+    if (!episode) continue;
+    for (const Turn& turn : episode->turns) {
+      const Verdict* given = episode->given_verdict.get();
+      if (turn.given_turn >= 0)
+        given = chosen_sample(episode->turns[static_cast<std::size_t>(turn.given_turn)]).verdict.get();
+      for (const TurnSample& sample : turn.samples) {
+        ++found.answers_;
+        if (!worked(turn, sample, given)) continue;
+        Lesson lesson;
+        lesson.kind = turn.role == AgentRole::generator     ? LessonKind::generate
+                      : given != nullptr && !given->correct ? LessonKind::repair
+                                                            : LessonKind::optimise;
+        lesson.tokens = turn.prompt;
+        lesson.answer = static_cast<std::int64_t>(turn.prompt.size());
+        lesson.tokens.insert(lesson.tokens.end(), sample.tokens.begin(), sample.tokens.end());
+        if (static_cast<std::int64_t>(lesson.tokens.size()) > longest || !seen.insert(lesson.tokens).second) continue;
+        found.lessons_.push_back(std::move(lesson));
+      }
+    }
+  }
+  if (found.lessons_.empty()) return Error{"no answer in these conversations worked", "", {}};
+  return found;
+}
+
+Result<std::optional<Lesson>> ConversationLessons::at(std::uint64_t index, Scribe&) const {
+  const std::uint64_t count = lessons_.size(), round = index / count;
+  // Place i of a round is drawn from what the places before it left (Fisher and Yates), by steps that depend on the
+  // round alone.
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  Random random(seed_ ^ 0x726f756e64u, round);
+  for (std::uint64_t i = 0; i <= index % count; ++i)
+    std::swap(order[i], order[static_cast<std::size_t>(
+                            random.integer(static_cast<std::int64_t>(i), static_cast<std::int64_t>(count) - 1))]);
+  Lesson lesson = lessons_[order[index % count]];
+  lesson.index = index;
+  return std::optional<Lesson>(std::move(lesson));
+}
+
+Result<std::optional<Lesson>> MixedLessons::at(std::uint64_t index, Scribe& scribe) const {
+  Random random(seed_ ^ 0x6d6978u, index);
+  return random.uniform() < share_ ? first_.at(index, scribe) : second_.at(index, scribe);
+}
+
+}  // namespace kw

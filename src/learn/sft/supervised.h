@@ -1,0 +1,80 @@
+#pragma once
+// Supervised training: lessons in, weights out. The loss is the mean negative log-probability of the answers' tokens;
+// prompts are read, not learned. Stopped and resumed, it ends with the same bits as undisturbed.
+
+#include <functional>
+#include <optional>
+
+#include "base/run_log/checkpoints.h"
+#include "base/run_log/run_log.h"
+#include "learn/lesson/lesson.h"
+#include "model/decoder/schedule.h"
+#include "model/decoder/training.h"
+
+namespace kw {
+
+struct SupervisedOptions {
+  std::int64_t steps = 0;
+  // Instead of steps: as many as fit into this time, evaluations not counted. Decided once, from the speed of the first
+  // steps, and kept by checkpoints.
+  double minutes = 0;
+  std::int64_t batch_tokens = 8192;  // of a step, about: whole lessons
+  std::int64_t pass_tokens = 65536;  // of one forward and backward
+  double peak_learning_rate = 2e-3;
+  double warm_up_share = 0.02;  // of the steps
+  double last_share = 0.02;     // of the peak, at the end
+  ScheduleShape shape = ScheduleShape::cosine;
+  int producers = 1;                  // threads that make lessons
+  std::int64_t log_every = 20;        // steps
+  double evaluations = 4;             // spread over the run, the last one at its end; 0: none
+  std::int64_t checkpoint_every = 0;  // steps; 0: with the evaluations alone
+  // For perf/mfu; without a peak it is not reported.
+  const ModelDescription* model = nullptr;
+  bool train_base = true;
+  double peak_flops = 0;  // of the device
+};
+
+struct Evaluation {
+  double score = 0;  // the higher the better: which checkpoint is the best
+  Metrics metrics;
+  std::string line;  // for people
+};
+
+struct SupervisedProgress {
+  std::int64_t step = 0;
+  std::int64_t steps = 0;  // 0: not decided yet
+  double loss = 0;         // mean since the last time
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  std::int64_t tokens = 0;  // trained on so far, prompts included
+  std::int64_t answer_tokens = 0;
+  double tokens_per_s = 0;
+  double seconds = 0;  // of training, evaluations not counted
+};
+
+struct SupervisedHooks {
+  std::function<void(const Lesson&)> lesson;                      // each that is trained on; may be empty
+  std::function<Result<Evaluation>(std::int64_t step)> evaluate;  // may be empty
+  std::function<void(const SupervisedProgress&)> progress;        // may be empty
+  std::function<void(std::int64_t step, const Evaluation&)> evaluated;
+};
+
+struct SupervisedSummary {
+  SupervisedProgress last;
+  std::optional<Evaluation> evaluation;  // the last one
+  std::uint64_t lessons = 0;
+  std::uint64_t too_long = 0;
+  bool interrupted = false;
+};
+
+// adapter_of: which of the trainer's adapters a role has; -1 the base. Goes on from the latest of `checkpoints`. The
+// log must have been opened for that step (resume_step).
+Result<SupervisedSummary> train_supervised(Trainer& trainer, const LessonSource& lessons, const Dialect& dialect,
+                                           const std::function<std::int32_t(AgentRole)>& adapter_of,
+                                           const SupervisedOptions& options, Checkpoints& checkpoints, RunLog& log,
+                                           const SupervisedHooks& hooks);
+
+// Step that training would go on after; -1: from the beginning.
+Result<std::int64_t> resume_step(const Checkpoints& checkpoints);
+
+}  // namespace kw

@@ -1,0 +1,241 @@
+#include "learn/sft/supervised.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/interrupt.h"
+#include "learn/sft/lesson_feed.h"
+#include "model/decoder/cpu_trainer.h"
+#include "model/decoder/pass_work.h"
+#include "model/decoder/presets.h"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What was logged, as the run store would keep it.
+class LogInMemory : public RunLog {
+ public:
+  Result<void> metrics(std::int64_t step, const Metrics& metrics) override {
+    for (const auto& [name, value] : metrics)
+      if (name == "sft/loss" || name == "sft/grad_norm" || name == "exam/correct")
+        lines.emplace_back(step, name, value);
+    for (const auto& [name, value] : metrics) latest[name] = value;
+    return {};
+  }
+  Result<void> text(std::int64_t, std::string_view, std::string_view) override { return {}; }
+  Result<void> flush() override { return {}; }
+  Result<void> finish(std::string_view, const nlohmann::ordered_json&) override { return {}; }
+  std::vector<std::tuple<std::int64_t, std::string, double>> lines;
+  std::map<std::string, double> latest;
+};
+
+struct Classroom {
+  ThreadTeam team{1};
+  Dialect dialect;
+  LessonStream lessons;
+  ModelDescription model;
+
+  static Classroom make() {
+    LessonPlan plan;
+    plan.families = {Family::elementwise, Family::reduce_last};
+    const auto texts = vocabulary_texts(plan, 300);
+    auto tokenizer = train_compact_tokenizer(std::vector<std::string_view>(texts.begin(), texts.end()), 1024);
+    EXPECT_TRUE(tokenizer.ok());
+    ModelDescription model = *preset_description("tiny-1m", static_cast<std::int64_t>(tokenizer->size()));
+    model.layers = 2;
+    Dialect dialect = *Dialect::make(std::move(*tokenizer));
+    LessonStream lessons = *LessonStream::make(dialect, nullptr, plan);
+    return {.dialect = std::move(dialect), .lessons = std::move(lessons), .model = model};
+  }
+
+  std::unique_ptr<Trainer> trainer() { return *make_cpu_trainer(team, initial_parameters(team, model, 3), {}, {}, {}); }
+};
+
+fs::path fresh_folder(const std::string& name) {
+  const fs::path folder = fs::path(testing::TempDir()) / ("supervised_" + name);
+  fs::remove_all(folder);
+  return folder;
+}
+
+SupervisedOptions short_run() {
+  SupervisedOptions options;
+  options.steps = 9;
+  options.batch_tokens = 600;
+  options.log_every = 2;
+  options.checkpoint_every = 4;
+  options.evaluations = 0;
+  return options;
+}
+
+std::vector<float> values_of(Trainer& trainer, const ModelDescription& model) {
+  Parameters parameters(model);
+  EXPECT_TRUE(trainer.read_parameters(parameters).ok());
+  return parameters.values;
+}
+
+const auto base_alone = [](AgentRole) { return std::int32_t{-1}; };
+
+TEST(LessonFeed, HandsOutTheSameLessonsWhateverTheNumberOfThreads) {
+  const Classroom room = Classroom::make();
+  LessonFeed one(room.lessons, room.dialect, 5, 1), three(room.lessons, room.dialect, 5, 3);
+  for (int i = 0; i < 200; ++i) {
+    const auto a = one.next(), b = three.next();
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(a->index, b->index);
+    EXPECT_EQ(a->tokens, b->tokens);
+    EXPECT_EQ(one.position(), three.position());
+  }
+}
+
+TEST(Supervised, LossFallsFromThatOfAGuess) {
+  Classroom room = Classroom::make();
+  const auto trainer = room.trainer();
+  SupervisedOptions options = short_run();
+  options.steps = 40;
+  options.checkpoint_every = 0;
+  Checkpoints checkpoints = *Checkpoints::open(fresh_folder("loss"));
+  LogInMemory log;
+  const auto summary =
+      train_supervised(*trainer, room.lessons, room.dialect, base_alone, options, checkpoints, log, {});
+  ASSERT_TRUE(summary.ok()) << to_string(summary.error());
+  EXPECT_GT(std::get<2>(log.lines.front()), 6.0);  // log(1024) is 6.9
+  EXPECT_LT(summary->last.loss, 5.0);
+}
+
+// Stopped after a checkpoint that is not at a point where something is logged, and gone on with by another process.
+TEST(Supervised, ResumedIsBitForBitUndisturbed) {
+  Classroom room = Classroom::make();
+  LogInMemory log, log_resumed;
+  const auto undisturbed = room.trainer();
+  Checkpoints checkpoints = *Checkpoints::open(fresh_folder("undisturbed"));
+  ASSERT_TRUE(
+      train_supervised(*undisturbed, room.lessons, room.dialect, base_alone, short_run(), checkpoints, log, {}).ok());
+
+  const fs::path folder = fresh_folder("resumed");
+  {
+    const auto first = room.trainer();
+    Checkpoints saved = *Checkpoints::open(folder);
+    SupervisedHooks stop;
+    SupervisedOptions options = short_run();
+    options.checkpoint_every = 5;
+    stop.progress = [](const SupervisedProgress& now) {
+      if (now.step == 6) raise(SIGINT);
+    };
+    install_interrupt_handling();
+    const auto summary =
+        train_supervised(*first, room.lessons, room.dialect, base_alone, options, saved, log_resumed, stop);
+    clear_interrupt();
+    ASSERT_TRUE(summary.ok() && summary->interrupted);
+    EXPECT_EQ(summary->last.step, 6);
+  }
+  const auto second = room.trainer();
+  Checkpoints saved = *Checkpoints::open(folder);
+  ASSERT_TRUE(
+      train_supervised(*second, room.lessons, room.dialect, base_alone, short_run(), saved, log_resumed, {}).ok());
+  EXPECT_EQ(values_of(*second, room.model), values_of(*undisturbed, room.model));
+  EXPECT_EQ(log_resumed.lines, log.lines);
+}
+
+// Half an exam is not logged, and an exam that was held keeps its score when the run is stopped right after it.
+TEST(Supervised, AnInterruptedExamIsHeldWhenTheRunGoesOn) {
+  Classroom room = Classroom::make();
+  SupervisedOptions options = short_run();
+  options.steps = 8;
+  options.evaluations = 2;
+  options.checkpoint_every = 0;
+  SupervisedHooks hooks;
+  hooks.evaluate = [](std::int64_t step) -> Result<Evaluation> {
+    const auto at = static_cast<double>(step);
+    return Evaluation{.score = 1 / at, .metrics = {{"exam/correct", at}}, .line = ""};
+  };
+  LogInMemory log, log_resumed;
+  const auto undisturbed = room.trainer();
+  Checkpoints checkpoints = *Checkpoints::open(fresh_folder("examined"));
+  ASSERT_TRUE(
+      train_supervised(*undisturbed, room.lessons, room.dialect, base_alone, options, checkpoints, log, hooks).ok());
+
+  const fs::path folder = fresh_folder("examined_resumed");
+  install_interrupt_handling();
+  const std::int64_t middle = options.steps / 2;
+  // In the exam, right after it, in the last exam.
+  for (const auto& [stop_at, during] : {std::pair(middle, true), {middle, false}, {options.steps, true}}) {
+    const auto trainer = room.trainer();
+    Checkpoints saved = *Checkpoints::open(folder);
+    SupervisedHooks stop = hooks;
+    stop.evaluate = [&](std::int64_t step) {
+      if (during && step == stop_at) raise(SIGINT);
+      return hooks.evaluate(step);
+    };
+    stop.evaluated = [&](std::int64_t step, const Evaluation&) {
+      if (!during && step == stop_at) raise(SIGINT);
+    };
+    const auto summary =
+        train_supervised(*trainer, room.lessons, room.dialect, base_alone, options, saved, log_resumed, stop);
+    clear_interrupt();
+    ASSERT_TRUE(summary.ok() && summary->interrupted);
+    EXPECT_EQ(summary->last.step, stop_at);
+  }
+  const auto last = room.trainer();
+  Checkpoints saved = *Checkpoints::open(folder);
+  ASSERT_TRUE(train_supervised(*last, room.lessons, room.dialect, base_alone, options, saved, log_resumed, hooks).ok());
+  EXPECT_EQ(values_of(*last, room.model), values_of(*undisturbed, room.model));
+  EXPECT_EQ(log_resumed.lines, log.lines);
+  EXPECT_EQ((*saved.best())->step, (*checkpoints.best())->step);
+}
+
+TEST(Supervised, SmallPassesGiveTheSameStepAsOneLargePass) {
+  Classroom room = Classroom::make();
+  std::vector<double> norms;
+  for (const std::int64_t pass : {2048, 65536}) {
+    const auto trainer = room.trainer();
+    SupervisedOptions options = short_run();
+    options.steps = 1;
+    options.batch_tokens = 6000;
+    options.pass_tokens = pass;
+    options.log_every = 1;
+    options.checkpoint_every = 0;
+    Checkpoints checkpoints = *Checkpoints::open(fresh_folder("passes"));
+    LogInMemory log;
+    ASSERT_TRUE(train_supervised(*trainer, room.lessons, room.dialect, base_alone, options, checkpoints, log, {}).ok());
+    norms.push_back(std::get<2>(log.lines.back()));
+  }
+  EXPECT_NEAR(norms[0], norms[1], 1e-4 * norms[1]);
+}
+
+// How long it takes is not known beforehand, but how much work it is.
+TEST(Supervised, MfuIsTheWorkByTimeAndPeak) {
+  Classroom room = Classroom::make();
+  const auto trainer = room.trainer();
+  SupervisedOptions options = short_run();
+  options.steps = options.log_every = 2;
+  options.checkpoint_every = 0;
+  options.model = &room.model;
+  options.peak_flops = 1e9;
+  Checkpoints checkpoints = *Checkpoints::open(fresh_folder("mfu"));
+  LogInMemory log;
+  ASSERT_TRUE(train_supervised(*trainer, room.lessons, room.dialect, base_alone, options, checkpoints, log, {}).ok());
+  const double seconds = log.latest.at("timing_s/train"), tokens = log.latest.at("sft/tokens");
+  const double flops = log.latest.at("perf/mfu") * seconds * options.peak_flops;
+  // Three times two operations for each weight of the layers and token; logits of answers and attention come on top.
+  double least = 0;
+  for (int p = 0; p < projection_count; ++p) {
+    const ProjectionShape shape = projection_shape(room.model, static_cast<Projection>(p));
+    least += 6 * tokens * static_cast<double>(room.model.layers * shape.out * shape.in);
+  }
+  EXPECT_GT(flops, least);
+  EXPECT_LT(flops, 6 * tokens * token_flops(room.model, 2048) / 2);
+  // Without a peak nothing is claimed.
+  options.peak_flops = 0;
+  const auto again = room.trainer();
+  Checkpoints others = *Checkpoints::open(fresh_folder("mfu_without"));
+  LogInMemory silent;
+  ASSERT_TRUE(train_supervised(*again, room.lessons, room.dialect, base_alone, options, others, silent, {}).ok());
+  EXPECT_FALSE(silent.latest.contains("perf/mfu"));
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,78 @@
+#pragma once
+// What libkernelwright_model_gpu.so, which has libtorch inside, offers to the program that loads it. Planning, states
+// on disk and errors are the program's side (model_gpu.cpp); here is what touches the device. Failures are thrown as
+// std::exception, as torch does it.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/decoder/adapter.h"
+#include "model/decoder/batch_plan.h"
+#include "model/decoder/training.h"
+#include "model/gpu/model_gpu.h"
+#include "model/rollout/decoder.h"
+
+namespace kw {
+
+// The base, an adapter or the value head, in the program's layout of it.
+struct DevicePart {
+  std::string name;
+  std::int64_t size = 0;
+  bool used = false;       // since the last step
+  std::int64_t steps = 0;  // that moved it
+};
+enum class PartArray { values, gradient, first_moment, second_moment };
+
+class DeviceTrainer {
+ public:
+  virtual ~DeviceTrainer() = default;
+  virtual TokenScores run(const BatchPlan& plan, bool keep) = 0;
+  // Of the last run that was kept.
+  virtual void backward(const BatchPlan& plan, const ScoreGradients& gradients) = 0;
+  virtual void clear_gradients() = 0;
+  virtual double gradient_norm() = 0;
+  virtual void move(const OptimizerOptions& options, double learning_rate, double gradient_scale) = 0;
+
+  virtual std::vector<DevicePart>& parts() = 0;
+  virtual void read_part(std::size_t part, PartArray array, std::span<float> into) = 0;
+  virtual void write_part(std::size_t part, PartArray array, std::span<const float> from) = 0;
+  // The base's values, also where it is frozen.
+  virtual void read_base(std::span<float> into) = 0;
+  // Counted by the program; decoders on the same weights read it.
+  virtual std::int64_t& version() = 0;
+  virtual std::string profile() = 0;
+};
+
+// For rules that the device cannot do (top-k, top-p).
+using HostSampler = SampledToken (*)(const float* logits, std::int64_t usable, const SamplingRule& rule,
+                                     std::int64_t answer_index);
+
+class ModelGpuLibrary {
+ public:
+  virtual ~ModelGpuLibrary() = default;
+  virtual std::string torch_version() const = 0;
+  // Throws when torch cannot use it.
+  virtual std::string gpu_name() const = 0;
+  virtual MachineRoof measure_roof() const = 0;
+  // cubin: empty where the device is the CPU.
+  virtual std::unique_ptr<DeviceTrainer> make_trainer(const Parameters& parameters,
+                                                      const std::vector<Adapter>& adapters,
+                                                      std::span<const float> value_head,
+                                                      const TrainingOptions& training, const GpuOptions& options,
+                                                      const std::string& cubin) const = 0;
+  virtual std::unique_ptr<Decoder> make_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                const GpuDecoderOptions& options, HostSampler sampler,
+                                                const std::string& cubin) const = 0;
+  // On the trainer's own weights.
+  virtual std::unique_ptr<Decoder> make_decoder(DeviceTrainer& trainer, const GpuDecoderOptions& options,
+                                                HostSampler sampler) const = 0;
+  // Of a decoder that was made here.
+  virtual std::string decoder_profile(Decoder& decoder) const = 0;
+};
+
+}  // namespace kw
+
+// The one symbol that is looked up by name. The object lives as long as the program.
+extern "C" __attribute__((visibility("default"))) const kw::ModelGpuLibrary* kernelwright_model_gpu_library();

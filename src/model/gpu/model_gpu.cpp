@@ -1,0 +1,359 @@
+#include "model/gpu/model_gpu.h"
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstring>
+#include <exception>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "kernel/gpu/driver.h"
+#include "kernel/reference/instruction_set.h"
+#include "model/decoder/trainable_part.h"
+#include "model/decoder/trainer_state.h"
+#include "model/gpu/gpu_library.h"
+#include "model/gpu/kernel_build.h"
+#include "model/gpu/torch_message.h"
+#include "model/rollout/sampler.h"
+#include "model/weights/huggingface_config.h"
+
+namespace kw {
+namespace {
+
+// Beside the program, or above it: test programs lie deeper in the build folder.
+std::filesystem::path library_path() {
+  const char* name = "libkernelwright_model_gpu.so";
+  std::filesystem::path folder = program_folder();
+  for (int level = 0; level < 3; ++level, folder = folder.parent_path()) {
+    if (std::filesystem::exists(folder / name)) return folder / name;
+  }
+  return program_folder() / name;
+}
+
+Result<const ModelGpuLibrary*> load_library() {
+  // The host's half of libtorch computes too, and would die of an instruction that does not work here.
+  KW_TRY_VOID(apply_instruction_set());
+  const auto path = library_path();
+  // Never unloaded: libtorch does not survive that.
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* reason = ::dlerror();
+    return Error{
+        std::string("the model cannot run on a GPU, libtorch cannot be loaded: ") +
+            (reason ? reason : "unknown reason"),
+        "run `make setup build`; on another machine set LD_LIBRARY_PATH to its torch/lib and nvidia/*/lib folders",
+        {}};
+  }
+  auto* entry =
+      reinterpret_cast<decltype(&kernelwright_model_gpu_library)>(::dlsym(library, "kernelwright_model_gpu_library"));
+  if (!entry) return Error{path.string() + " is not the library that belongs to this program", "run `make build`", {}};
+  return entry();
+}
+
+const Result<const ModelGpuLibrary*>& library() {
+  static const Result<const ModelGpuLibrary*> loaded = load_library();
+  return loaded;
+}
+
+Error no_gpu(const std::string& reason) {
+  return Error{"the model cannot run on a GPU here: " + reason, "train and decode on the CPU instead", {}};
+}
+
+// "sm_90" of the first GPU.
+Result<std::string> gpu_architecture() {
+  const auto& driver = cuda_driver();
+  if (!driver.ok()) return no_gpu(driver.error().message);
+  int count = 0, major = 0, minor = 0;
+  CUdevice device = 0;
+  const auto fails = [](CUresult result) { return result != CUDA_SUCCESS; };
+  if (fails(driver->cuInit(0)) || fails(driver->cuDeviceGetCount(&count)) || count == 0) {
+    return no_gpu("the driver shows none");
+  }
+  if (fails(driver->cuDeviceGet(&device, 0)) ||
+      fails(driver->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)) ||
+      fails(driver->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device))) {
+    return no_gpu("the driver does not say what kind it is");
+  }
+  if (major < 8) return no_gpu("it is older than Ampere");
+  return "sm_" + std::to_string(major) + std::to_string(minor);
+}
+
+// Nothing where the tensors are the CPU's.
+Result<std::string> cubin_for(bool on_cpu) {
+  if (on_cpu) return std::string();
+  KW_TRY(const std::string architecture, gpu_architecture());
+  return model_kernel_cubin(architecture);
+}
+
+// What torch throws becomes an Error.
+template <class Function>
+auto guarded(const char* what, Function function) -> Result<decltype(function())> {
+  try {
+    if constexpr (std::is_void_v<decltype(function())>) {
+      function();
+      return {};
+    } else {
+      return function();
+    }
+  } catch (const std::exception& problem) {
+    return Error{std::string(what) + " failed on the GPU: " + first_lines(problem.what(), 3), "", {}};
+  }
+}
+
+Result<void> check_shape(const ModelDescription& model, std::int64_t usable_vocabulary, bool on_cpu) {
+  if (usable_vocabulary < 0 || usable_vocabulary > model.vocabulary) {
+    return Error{"the usable vocabulary is larger than the vocabulary", "", {}};
+  }
+  if (on_cpu) return {};
+  if (model.hidden % 8 != 0 || model.intermediate % 8 != 0 || model.head_dim % 8 != 0) {
+    return Error{"the GPU's kernels need hidden, intermediate and head sizes that are multiples of 8", "", {}};
+  }
+  return {};
+}
+
+Result<void> check_adapters(const ModelDescription& model, const std::vector<Adapter>& adapters) {
+  for (const Adapter& adapter : adapters) {
+    if (static_cast<std::int64_t>(adapter.layout.layers.size()) != model.layers ||
+        static_cast<std::int64_t>(adapter.values.size()) != adapter.layout.size) {
+      return Error{"the adapter '" + adapter.name + "' is not made for this model", "", {}};
+    }
+  }
+  return {};
+}
+
+// Planning, checks and states on disk; the arithmetic is the library's.
+class LoadedTrainer final : public Trainer {
+ public:
+  LoadedTrainer(std::unique_ptr<DeviceTrainer> device, const Parameters& parameters, std::vector<Adapter> adapters,
+                const TrainingOptions& training, const OptimizerOptions& optimizer)
+      : device_(std::move(device)),
+        description_(parameters.description),
+        layout_(parameters.layout),
+        adapters_(std::move(adapters)),
+        training_(training),
+        optimizer_(optimizer) {
+    for (Adapter& adapter : adapters_) adapter.values.clear();  // they are on the device
+  }
+
+  Result<TokenScores> score(const PackedBatch& batch) override {
+    BatchPlan plan;
+    KW_TRY_VOID(plan_batch(batch, limits(), plan));
+    return guarded("scoring", [&] { return device_->run(plan, false); });
+  }
+  Result<TokenScores> forward(const PackedBatch& batch) override {
+    has_forward_ = false;
+    KW_TRY_VOID(plan_batch(batch, limits(), plan_));
+    auto scores = guarded("a forward pass", [&] { return device_->run(plan_, true); });
+    has_forward_ = scores.ok();
+    return scores;
+  }
+  Result<void> backward(const ScoreGradients& gradients) override {
+    if (!has_forward_) return Error{"backward() needs a forward() before it", "", {}};
+    const auto count = static_cast<std::size_t>(plan_.scored());
+    const auto fits = [&](const std::vector<float>& values, bool may_be_empty) {
+      return values.size() == count || (may_be_empty && values.empty());
+    };
+    if (!fits(gradients.log_prob, false) || !fits(gradients.entropy, true) || !fits(gradients.value, true)) {
+      return Error{"there is not one gradient for each of the " + std::to_string(count) + " scored tokens", "", {}};
+    }
+    if (!gradients.value.empty() && !training_.value_head) return Error{"this trainer has no value head", "", {}};
+    has_forward_ = false;
+    return guarded("a backward pass", [&] { device_->backward(plan_, gradients); });
+  }
+  void clear_gradients() override { device_->clear_gradients(); }
+
+  Result<StepReport> step(double learning_rate) override {
+    return guarded("a step", [&] {
+      StepReport report;
+      report.learning_rate = learning_rate;
+      report.gradient_norm = device_->gradient_norm();
+      report.skipped = !std::isfinite(report.gradient_norm);
+      if (report.skipped) {
+        device_->clear_gradients();
+        return report;
+      }
+      // torch.nn.utils.clip_grad_norm_'s formula
+      const double scale =
+          optimizer_.clip_norm > 0 ? std::min(1.0, optimizer_.clip_norm / (report.gradient_norm + 1e-6)) : 1;
+      device_->move(optimizer_, learning_rate, scale);
+      ++device_->version();
+      has_forward_ = false;  // its activations are those of other weights
+      return report;
+    });
+  }
+
+  std::int64_t weights_version() const override { return device_->version(); }
+  Result<void> read_parameters(Parameters& into) override {
+    into.description = description_;
+    into.layout = layout_;
+    into.values.resize(static_cast<std::size_t>(layout_.size));
+    return guarded("reading the weights", [&] { device_->read_base(into.values); });
+  }
+  Result<Adapter> read_adapter(std::int64_t index) override {
+    if (index < 0 || index >= static_cast<std::int64_t>(adapters_.size())) {
+      return Error{"there is no adapter " + std::to_string(index), "", {}};
+    }
+    Adapter adapter = adapters_[static_cast<std::size_t>(index)];
+    adapter.values.resize(static_cast<std::size_t>(adapter.layout.size));
+    const std::size_t part = static_cast<std::size_t>(index) + (training_.train_base ? 1 : 0);
+    KW_TRY_VOID(guarded("reading an adapter", [&] { device_->read_part(part, PartArray::values, adapter.values); }));
+    return adapter;
+  }
+
+  Result<void> save_state(const std::string& folder) override {
+    HostParts host = host_parts();
+    KW_TRY_VOID(guarded("reading the trainer's state", [&] {
+      host.each_array(
+          [&](std::size_t part, PartArray array, std::span<float> values) { device_->read_part(part, array, values); });
+    }));
+    return save_trainer_state(folder, {device_->version(), to_huggingface_config(description_)}, host.pointers());
+  }
+  Result<void> restore_state(const std::string& folder) override {
+    HostParts host = host_parts();
+    KW_TRY(const TrainerState state,
+           restore_trainer_state(folder, to_huggingface_config(description_), host.pointers()));
+    KW_TRY_VOID(guarded("writing the trainer's state", [&] {
+      host.each_array([&](std::size_t part, PartArray array, std::span<float> values) {
+        device_->write_part(part, array, values);
+      });
+    }));
+    const auto parts = host.pointers();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      device_->parts()[i].used = parts[i]->used;
+      device_->parts()[i].steps = parts[i]->steps;
+    }
+    device_->version() = state.weights_version;
+    has_forward_ = false;
+    return {};
+  }
+
+  DeviceTrainer& device() { return *device_; }
+
+ private:
+  // The parts as the CPU's trainer has them, so that both write the same files.
+  class HostParts {
+   public:
+    HostParts(const std::vector<DevicePart>& parts, const std::vector<MuonMatrix>& of_base) {
+      values_.reserve(parts.size());
+      for (const DevicePart& part : parts) {
+        auto& values = values_.emplace_back(static_cast<std::size_t>(part.size));
+        parts_.push_back(std::make_unique<TrainablePart>(part.name, values, std::vector<TrainablePart::Range>{}, false,
+                                                         part.name == "base" ? of_base : std::vector<MuonMatrix>{}));
+        parts_.back()->used = part.used;
+        parts_.back()->steps = part.steps;
+      }
+    }
+    template <class Function>
+    void each_array(Function function) {
+      for (std::size_t i = 0; i < parts_.size(); ++i) {
+        auto arrays = parts_[i]->arrays();  // values, gradient, first and second moment
+        for (std::size_t a = 0; a < arrays.size(); ++a) {
+          auto* floats = reinterpret_cast<float*>(arrays[a].bytes.data());
+          function(i, static_cast<PartArray>(a), std::span(floats, arrays[a].bytes.size() / sizeof(float)));
+        }
+      }
+    }
+    std::vector<TrainablePart*> pointers() {
+      std::vector<TrainablePart*> all;
+      for (const auto& part : parts_) all.push_back(part.get());
+      return all;
+    }
+
+   private:
+    std::vector<std::vector<float>> values_;
+    std::vector<std::unique_ptr<TrainablePart>> parts_;
+  };
+
+  HostParts host_parts() {
+    const bool muon = optimizer_.kind == OptimizerKind::muon;
+    return {device_->parts(), muon ? linear_weights(description_, layout_) : std::vector<MuonMatrix>{}};
+  }
+
+  BatchLimits limits() const {
+    const std::int64_t usable = training_.usable_vocabulary > 0 ? training_.usable_vocabulary : description_.vocabulary;
+    return {description_.vocabulary, usable, description_.context, static_cast<std::int64_t>(adapters_.size())};
+  }
+
+  std::unique_ptr<DeviceTrainer> device_;
+  ModelDescription description_;
+  ParameterLayout layout_;
+  std::vector<Adapter> adapters_;  // without values
+  TrainingOptions training_;
+  OptimizerOptions optimizer_;
+  BatchPlan plan_;  // of the last forward()
+  bool has_forward_ = false;
+};
+
+SampledToken sample_on_host(const float* logits, std::int64_t usable, const SamplingRule& rule,
+                            std::int64_t answer_index) {
+  thread_local SamplerScratch scratch;
+  return sample_token(logits, usable, rule, answer_index, scratch);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const TrainingOptions& training, const OptimizerOptions& optimizer,
+                                                  const GpuOptions& options, std::uint64_t seed) {
+  KW_TRY_VOID(check_optimizer(optimizer));
+  if (optimizer.eight_bit) return Error{"8-bit moments are not there on the GPU", "leave them in 32 bits", {}};
+  KW_TRY_VOID(check_shape(parameters.description, training.usable_vocabulary, options.on_cpu));
+  KW_TRY_VOID(check_adapters(parameters.description, adapters));
+  KW_TRY(const std::string cubin, cubin_for(options.on_cpu));
+  if (!library().ok()) return library().error();
+  std::vector<float> value_head;
+  if (training.value_head) {  // as the CPU's trainer starts
+    value_head.resize(static_cast<std::size_t>(parameters.description.hidden) + 1);
+    Random random(seed, 0x76616c7565);
+    for (std::size_t i = 0; i + 1 < value_head.size(); ++i) value_head[i] = static_cast<float>(random.normal() * 0.02);
+  }
+  KW_TRY(auto device, guarded("making a trainer", [&] {
+           return (*library())->make_trainer(parameters, adapters, value_head, training, options, cubin);
+         }));
+  return std::unique_ptr<Trainer>(
+      std::make_unique<LoadedTrainer>(std::move(device), parameters, adapters, training, optimizer));
+}
+
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const GpuDecoderOptions& options) {
+  KW_TRY_VOID(check_shape(parameters.description, options.usable_vocabulary, options.on_cpu));
+  KW_TRY_VOID(check_adapters(parameters.description, adapters));
+  KW_TRY(const std::string cubin, cubin_for(options.on_cpu));
+  if (!library().ok()) return library().error();
+  return guarded("making a decoder",
+                 [&] { return (*library())->make_decoder(parameters, adapters, options, &sample_on_host, cubin); });
+}
+
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(Trainer& trainer, const GpuDecoderOptions& options) {
+  auto* loaded = dynamic_cast<LoadedTrainer*>(&trainer);
+  if (loaded == nullptr) return Error{"only a trainer on the GPU shares its weights with a decoder there", "", {}};
+  return guarded("making a decoder",
+                 [&] { return (*library())->make_decoder(loaded->device(), options, &sample_on_host); });
+}
+
+Result<std::string> model_gpu_name() {
+  static const Result<std::string> found = []() -> Result<std::string> {
+    KW_TRY(const std::string architecture, gpu_architecture());
+    if (!library().ok()) return library().error();
+    return guarded("asking for its name", [] { return (*library())->gpu_name(); });
+  }();
+  return found;
+}
+
+Result<MachineRoof> measure_model_gpu() {
+  KW_TRY([[maybe_unused]] const std::string name, model_gpu_name());
+  return guarded("measuring", [] { return (*library())->measure_roof(); });
+}
+
+std::string gpu_decoder_profile(Decoder& decoder) {
+  const auto text = guarded("profiling", [&] { return (*library())->decoder_profile(decoder); });
+  return text.ok() ? *text : to_string(text.error());
+}
+
+std::string gpu_trainer_profile(Trainer& trainer) {
+  auto* loaded = dynamic_cast<LoadedTrainer*>(&trainer);
+  return loaded == nullptr ? std::string() : loaded->device().profile();
+}
+
+}  // namespace kw

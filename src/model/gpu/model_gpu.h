@@ -1,0 +1,75 @@
+#pragma once
+// Trainer and Decoder on one NVIDIA GPU: bf16 with float32 master weights, our own kernels around cuBLAS and flash
+// attention. The header knows nothing of torch; libtorch lives in a library of its own
+// (libkernelwright_model_gpu.so) that is loaded when one of these is first made.
+//
+// Variables of the environment choose between ways to compute the same, to compare them; each is read once:
+//   KERNELWRIGHT_ATTENTION=flash|cudnn|flash-fast|cudnn-fast  over whole sequences; fast: gradients summed in any order
+//   KERNELWRIGHT_LOGITS=bf16             the trainer's logits in bf16 instead of float32
+//   KERNELWRIGHT_LOW_RANK=cublas         adapters' additions by cuBLAS instead of our kernel
+//   KERNELWRIGHT_EARLY_LAUNCH=1          kernels start before the one ahead of them has ended
+//   KERNELWRIGHT_ROTATING_ATTENTION=0    rotation as a kernel of its own when decoding
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/machine_roof.h"
+#include "base/result.h"
+#include "model/decoder/adapter.h"
+#include "model/decoder/parameters.h"
+#include "model/decoder/training.h"
+#include "model/rollout/decoder.h"
+
+namespace kw {
+
+enum class GpuPrecision {
+  bf16,    // weights and activations; master weights, gradients of weights, logits and sums are float32
+  float32  // everything, for tests
+};
+
+struct GpuOptions {
+  GpuPrecision precision = GpuPrecision::bf16;
+  // The same program on CPU tensors, each kernel replaced by its slow twin: tests on machines without a GPU.
+  bool on_cpu = false;
+  // Logits are kept from forward() to backward() when they take no more than this, else computed twice.
+  std::int64_t kept_logits_bytes = std::int64_t{12} << 30;
+  bool profile = false;  // events around each piece; see gpu_trainer_profile
+};
+
+struct GpuDecoderOptions {
+  GpuPrecision precision = GpuPrecision::bf16;
+  bool on_cpu = false;
+  std::int64_t page_count = 0;                        // 0: see decoder_pages.h
+  std::int64_t cache_bytes = std::int64_t{16} << 30;  // at most
+  std::int64_t context = 0;                           // 0: the model's
+  std::int64_t most_rows = 256;
+  std::int64_t most_tokens = 8192;     // of one step
+  std::int64_t usable_vocabulary = 0;  // 0: all
+  bool graphs = true;                  // steps of one token a row run as CUDA graphs
+  bool profile = false;                // events around each piece instead of graphs; see gpu_decoder_profile
+};
+
+// `seed` is for the value head's first weights. 8-bit moments are refused.
+Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const TrainingOptions& training, const OptimizerOptions& optimizer,
+                                                  const GpuOptions& options = {}, std::uint64_t seed = 0);
+
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const GpuDecoderOptions& options = {});
+// On the weights of a trainer that make_gpu_trainer made, without a copy: every step of the trainer is seen by the next
+// step of the decoder. The trainer must outlive it. Precision and place are the trainer's.
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(Trainer& trainer, const GpuDecoderOptions& options = {});
+
+// "NVIDIA H200", or why there is none that can be used. The first answer stays.
+Result<std::string> model_gpu_name();
+
+// What it can do at most, measured in some 50 ms: products of bf16 matrices (8192 x 8192), and copies in its memory.
+Result<MachineRoof> measure_model_gpu();
+
+// Device time by piece since the last call, where `profile` was asked for.
+std::string gpu_trainer_profile(Trainer& trainer);
+std::string gpu_decoder_profile(Decoder& decoder);  // one that make_gpu_decoder made
+
+}  // namespace kw

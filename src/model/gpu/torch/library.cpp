@@ -1,0 +1,86 @@
+#include <torch/version.h>
+
+#include "model/gpu/gpu_library.h"
+#include "model/gpu/torch/decoder.h"
+#include "model/gpu/torch/roof.h"
+#include "model/gpu/torch/torch_headers.h"
+#include "model/gpu/torch/trainer.h"
+
+namespace kw {
+namespace {
+
+using at::Tensor;
+
+std::shared_ptr<const KernelLauncher> load_kernels(const std::string& cubin) {
+  return cubin.empty() ? nullptr : std::make_shared<const KernelModule>(cubin);
+}
+
+class LoadedLibrary final : public ModelGpuLibrary {
+ public:
+  LoadedLibrary() {
+    // No variable of torch's own says so (kernel/reference/instruction_set.h).
+    const char* onednn = std::getenv("KERNELWRIGHT_ONEDNN");
+    if (onednn != nullptr && std::string_view(onednn) == "0") at::globalContext().setUserEnabledMkldnn(false);
+  }
+
+  std::string torch_version() const override { return TORCH_VERSION; }
+
+  std::string gpu_name() const override {
+    at::globalContext().lazyInitDevice(c10::kCUDA);
+    const auto probe = at::ones({2}, at::TensorOptions(c10::kCUDA).dtype(c10::kDouble)).sum().item<double>();
+    if (probe != 2) throw std::runtime_error("the GPU computes 1 + 1 = " + std::to_string(probe));
+    return at::cuda::getCurrentDeviceProperties()->name;
+  }
+
+  MachineRoof measure_roof() const override { return measure_gpu_roof(); }
+
+  std::unique_ptr<DeviceTrainer> make_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                              std::span<const float> value_head, const TrainingOptions& training,
+                                              const GpuOptions& options, const std::string& cubin) const override {
+    return std::make_unique<GpuTrainer>(parameters, adapters, value_head, training, options, load_kernels(cubin));
+  }
+
+  std::unique_ptr<Decoder> make_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                        const GpuDecoderOptions& options, HostSampler sampler,
+                                        const std::string& cubin) const override {
+    auto model =
+        std::make_shared<SharedModel>(SharedModel{parameters.description,
+                                                  at::Device(options.on_cpu ? at::kCPU : at::kCUDA),
+                                                  options.precision == GpuPrecision::bf16 ? at::kBFloat16 : at::kFloat,
+                                                  load_kernels(cubin),
+                                                  {},
+                                                  {},
+                                                  {},
+                                                  0});
+    const auto place = at::TensorOptions(model->device).dtype(model->type);
+    std::vector<Tensor> owned;
+    const DeviceLayout layout(parameters.description, parameters.layout);
+    owned.push_back(at::empty({layout.size()}, place));
+    layout.upload(parameters.values, owned.back());
+    model->weights = layout.views(owned.back());
+    for (const Adapter& adapter : adapters) {
+      const AdapterLayoutOnDevice adapter_layout(parameters.description, adapter.layout);
+      owned.push_back(at::empty({adapter_layout.size()}, place));
+      adapter_layout.upload(adapter.values, owned.back());
+      model->adapters.push_back({adapter.scale, adapter_layout.views(owned.back()), {}});
+    }
+    model->rotary = rotary_tensors(model->description, model->description.context, model->device);
+    return std::make_unique<GpuDecoder>(std::move(model), std::move(owned), options, sampler);
+  }
+
+  std::unique_ptr<Decoder> make_decoder(DeviceTrainer& trainer, const GpuDecoderOptions& options,
+                                        HostSampler sampler) const override {
+    return std::make_unique<GpuDecoder>(dynamic_cast<GpuTrainer&>(trainer).shared(), std::vector<Tensor>{}, options,
+                                        sampler);
+  }
+
+  std::string decoder_profile(Decoder& decoder) const override { return dynamic_cast<GpuDecoder&>(decoder).profile(); }
+};
+
+}  // namespace
+}  // namespace kw
+
+extern "C" const kw::ModelGpuLibrary* kernelwright_model_gpu_library() {
+  static const kw::LoadedLibrary library;
+  return &library;
+}

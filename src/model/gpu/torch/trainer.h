@@ -1,0 +1,112 @@
+#pragma once
+// Forward and backward by hand, without autograd: each tensor that is kept for the gradient is named here.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/gpu/gpu_library.h"
+#include "model/gpu/torch/adapter_tensors.h"
+#include "model/gpu/torch/model_tensors.h"
+#include "model/gpu/torch/operations.h"
+
+namespace kw {
+
+// Weights that trainer and decoder share.
+struct SharedModel {
+  ModelDescription description;
+  at::Device device;
+  at::ScalarType type;
+  std::shared_ptr<const KernelLauncher> kernels;
+  ModelTensors weights;                // in the computing type
+  std::vector<AdapterViews> adapters;  // likewise
+  RotaryTensors rotary;
+  std::int64_t version = 0;
+};
+
+// Something that is trained as a whole. Flat float32 buffers in the device's layout.
+struct PartTensors {
+  at::Tensor values;  // the master; with float32 as computing type, the weights themselves
+  at::Tensor gradient, first, second;
+  at::Tensor copy;           // in the computing type; undefined: `values` is computed with
+  std::int64_t decayed = 0;  // weight decay applies to elements before this
+};
+
+class GpuTrainer final : public DeviceTrainer {
+ public:
+  GpuTrainer(const Parameters& parameters, const std::vector<Adapter>& adapters, std::span<const float> value_head,
+             const TrainingOptions& training, const GpuOptions& options, std::shared_ptr<const KernelLauncher> kernels);
+
+  TokenScores run(const BatchPlan& plan, bool keep) override;
+  void backward(const BatchPlan& plan, const ScoreGradients& gradients) override;
+  void clear_gradients() override;
+  double gradient_norm() override;
+  void move(const OptimizerOptions& options, double learning_rate, double gradient_scale) override;
+  std::vector<DevicePart>& parts() override { return parts_; }
+  void read_part(std::size_t part, PartArray array, std::span<float> into) override;
+  void write_part(std::size_t part, PartArray array, std::span<const float> from) override;
+  void read_base(std::span<float> into) override;
+  std::int64_t& version() override { return shared_->version; }
+  std::string profile() override { return operations_.stopwatch().report(); }
+
+  const std::shared_ptr<SharedModel>& shared() const { return shared_; }
+
+ private:
+  // What a block leaves for its gradient. T rows.
+  struct Block {
+    at::Tensor x;                                                      // (T, hidden): the residual stream that enters
+    at::Tensor norm1, inverse1;                                        // (T, hidden), (T)
+    at::Tensor qkv;                                                    // (T, query + 2 key), rotated
+    AttentionOutput attention;                                         // (T, query)
+    at::Tensor middle;                                                 // (T, hidden): the stream after attention
+    at::Tensor norm2, inverse2;                                        // (T, hidden), (T)
+    at::Tensor gate_up;                                                // (T, 2 intermediate)
+    std::array<std::vector<at::Tensor>, adapter_group_count> adapted;  // A x of each group and run
+  };
+  struct Pass {
+    SequenceStarts starts;
+    at::Tensor positions;  // (T) int32
+    std::vector<BatchPlan::Run> runs;
+    std::vector<Block> blocks;              // one for each layer; with recomputation only `x` of each
+    at::Tensor scored_rows, scored_tokens;  // (S): int64, int32
+    at::Tensor scored_x, scored_norm, scored_inverse;
+    at::Tensor log_sum, entropy;  // (S)
+    at::Tensor logits;            // (S, vocabulary), or undefined: to be computed again
+  };
+
+  // stream (+ update) enters; gives back what is to be added to block.middle.
+  at::Tensor block_forward(const Pass& pass, std::int64_t layer, const at::Tensor& stream, const at::Tensor& update,
+                           Block& block);
+  void block_backward(const Pass& pass, std::int64_t layer, Block& block, at::Tensor& dx);
+  // Of a linear layer: dx = dy W, then dW += dy^T x.
+  at::Tensor input_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const at::Tensor& weight,
+                            const at::Tensor& dy, std::vector<at::Tensor>& d_inner);
+  void weight_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const at::Tensor& dy,
+                       const at::Tensor& x, at::Tensor gradient, at::Tensor bias_gradient, const Block& block,
+                       const std::vector<at::Tensor>& d_inner);
+  TokenScores score(const BatchPlan& plan, Pass& pass, const at::Tensor& stream, const at::Tensor& update, bool keep);
+  at::Tensor head_backward(const BatchPlan& plan, const ScoreGradients& gradients);
+  std::int64_t chunk_rows() const;
+  at::ScalarType logits_type() const;
+  at::Tensor to_device(const std::vector<std::int32_t>& values) const;
+  // Muon over the base's linear layers; clears their gradient.
+  void move_linear_layers(const OptimizerOptions& options, double learning_rate, double gradient_scale);
+  at::Tensor& array_of(std::size_t part, PartArray array);
+  void add_part(std::string name, std::int64_t size, std::int64_t device_size, std::int64_t decayed);
+
+  std::shared_ptr<SharedModel> shared_;
+  Operations operations_;
+  TrainingOptions training_;
+  GpuOptions options_;
+  DeviceLayout layout_;
+  std::vector<AdapterLayoutOnDevice> adapter_layouts_;
+  std::vector<DevicePart> parts_;  // the base where it is trained, adapters, the value head
+  std::vector<PartTensors> tensors_;
+  at::Tensor base_;  // flat, computing type, where the base is frozen
+  bool has_base_ = false, has_value_head_ = false;
+  ModelTensors gradients_;  // of the base, float32
+  std::int64_t usable_ = 0;
+  Pass kept_;
+};
+
+}  // namespace kw

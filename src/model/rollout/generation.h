@@ -1,0 +1,67 @@
+#pragma once
+// What is asked of a rollout and what comes back.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/rollout/decoder.h"
+
+namespace kw {
+
+using RequestId = std::int64_t;  // counts up: a smaller one is older
+
+enum class FinishReason {
+  stop_token,
+  stop_string,
+  length,     // max_tokens
+  context,    // the model's context, or the memory for keys and values, holds no longer sequence
+  cancelled,  // what there was by then is in the result
+};
+std::string_view to_string(FinishReason reason);  // "stop_token"
+
+// One token of an answer, for who wants to see it at once.
+struct TokenEvent {
+  RequestId request = 0;
+  std::int64_t sample = 0;
+  SampledToken token;     // token -1: there is none with this event, it only says that the answer is over
+  std::string_view text;  // that became certain with it; UTF-8 characters are whole, stop strings are never in it
+  bool finished = false;  // the last event of this sample
+};
+
+struct GenerationRequest {
+  std::vector<std::int32_t> prompt;  // at least one token
+  std::int64_t samples = 1;          // answers to it; they share the memory of the prompt
+  SamplingRule rule;                 // its seed is sample 0's; the others have sample_seed()
+  std::int64_t max_tokens = 256;     // of each answer
+  std::vector<std::int32_t> stop_tokens;
+  std::vector<std::string> stop_strings;  // in the text without special tokens; needs a tokenizer
+  std::int32_t adapter = -1;
+  std::function<void(const TokenEvent&)> on_token;  // called from advance(); may submit and cancel
+};
+
+std::uint64_t sample_seed(std::uint64_t seed, std::int64_t sample);
+
+struct GeneratedSample {
+  std::vector<std::int32_t> tokens;  // exactly as sampled: the stop token and what completed a stop string included
+  std::vector<float> log_probs;      // one for each token
+  FinishReason finish = FinishReason::length;
+  std::string text;  // without special tokens, up to the stop string; empty when there is no tokenizer
+  // Of the first and the last token: they differ when the weights were replaced meanwhile.
+  std::int64_t weights_version = -1;
+  std::int64_t last_weights_version = -1;
+  std::int64_t recomputed_tokens = 0;  // because memory ran out or weights changed; the answer does not depend on it
+  // Seconds since submit().
+  double started_s = 0;  // first time it was part of a step
+  double first_token_s = 0;
+  double finished_s = 0;
+};
+
+struct GenerationResult {
+  RequestId id = 0;
+  std::vector<GeneratedSample> samples;
+};
+
+}  // namespace kw
