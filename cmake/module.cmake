@@ -33,7 +33,7 @@ endif()
 function(kw_target_defaults target)
   target_compile_options(${target} PRIVATE ${KW_WARNINGS})
   if(KW_UNITY) # a name of one file is not hidden by a local one of another
-    target_compile_options(${target} PRIVATE -Wno-shadow)
+    target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src")
 endfunction()

@@ -79,6 +79,8 @@ std::string_view short_name(Dtype dtype) {
       return "i8";
     case Dtype::uint8:
       return "u8";
+    case Dtype::boolean:
+      return "bool";
   }
   return "";
 }

@@ -126,6 +126,7 @@ double element_at(Dtype dtype, std::string_view bytes, std::int64_t index) {
     case Dtype::int8:
       return load<std::int8_t>(bytes, index);
     case Dtype::uint8:
+    case Dtype::boolean:
       return load<std::uint8_t>(bytes, index);
   }
   KW_CHECK(false);
@@ -275,6 +276,7 @@ auto with_elements(Dtype dtype, std::string_view bytes, const Work& work) {
     case Dtype::int8:
       return work(element(std::int8_t{}, plain));
     case Dtype::uint8:
+    case Dtype::boolean:
       return work(element(std::uint8_t{}, plain));
   }
   KW_CHECK(false);

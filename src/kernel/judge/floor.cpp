@@ -29,6 +29,7 @@ double rate_of(Dtype dtype) {
       return 1.0 / 8;
     case Dtype::int8:
     case Dtype::uint8:
+    case Dtype::boolean:
       return 2;
     case Dtype::int32:
     case Dtype::int64:

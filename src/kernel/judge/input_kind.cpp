@@ -55,6 +55,8 @@ void store(InputTensor& tensor, std::int64_t index, double value) {
       return put(place, static_cast<std::int8_t>(value));
     case Dtype::uint8:
       return put(place, static_cast<std::uint8_t>(value));
+    case Dtype::boolean:
+      return put(place, static_cast<std::uint8_t>(value != 0));
   }
 }
 

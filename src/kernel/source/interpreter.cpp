@@ -25,6 +25,8 @@ TypeKind kind_of(Dtype dtype) {
       return TypeKind::schar;
     case Dtype::uint8:
       return TypeKind::uchar;
+    case Dtype::boolean:
+      return TypeKind::bool_;
   }
   return TypeKind::void_;
 }

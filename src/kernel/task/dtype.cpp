@@ -15,7 +15,7 @@ struct DtypeRow {
   bool floating_point;
 };
 
-constexpr std::array<DtypeRow, 8> dtype_rows{{
+constexpr std::array<DtypeRow, dtype_count> dtype_rows{{
     {Dtype::float32, "float32", "float", 4, true},
     {Dtype::float16, "float16", "__half", 2, true},
     {Dtype::bfloat16, "bfloat16", "__nv_bfloat16", 2, true},
@@ -24,6 +24,7 @@ constexpr std::array<DtypeRow, 8> dtype_rows{{
     {Dtype::int64, "int64", "long long", 8, false},
     {Dtype::int8, "int8", "signed char", 1, false},
     {Dtype::uint8, "uint8", "unsigned char", 1, false},
+    {Dtype::boolean, "bool", "bool", 1, false},
 }};
 
 const DtypeRow& row_of(Dtype dtype) {

@@ -7,7 +7,8 @@
 
 namespace kw {
 
-enum class Dtype { float32, float16, bfloat16, float64, int32, int64, int8, uint8 };
+enum class Dtype { float32, float16, bfloat16, float64, int32, int64, int8, uint8, boolean };
+inline constexpr std::size_t dtype_count = 9;
 
 std::string_view name_of(Dtype dtype);       // "float32"
 std::string_view cuda_type_of(Dtype dtype);  // "float"

@@ -194,6 +194,7 @@ Result<Sizes> parse_sizes(std::string_view text) {
 }
 
 std::string to_string(const Sizes& sizes) {
+  if (sizes.empty()) return "the fixed shapes";  // of a task whose shapes are numbers
   std::string text;
   for (const auto& [name, value] : sizes) {
     if (!text.empty()) text += ',';

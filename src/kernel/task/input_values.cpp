@@ -40,6 +40,8 @@ void store_integer(std::string& bytes, Dtype dtype, std::int64_t index, std::int
       return store(bytes, index, static_cast<std::int8_t>(value));
     case Dtype::uint8:
       return store(bytes, index, static_cast<std::uint8_t>(value));
+    case Dtype::boolean:
+      return store(bytes, index, static_cast<std::uint8_t>(value != 0));
     default:
       return store_number(bytes, dtype, index, static_cast<double>(value));
   }

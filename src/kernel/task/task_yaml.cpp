@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 #include "base/yaml_depth.h"
@@ -43,13 +44,15 @@ class TaskReader {
     if (!root.IsMap()) return error(root, "a task is a map of keys such as name, pytorch, inputs, outputs, sizes");
     KW_TRY_VOID(check_keys(root, {"name", "tier", "family", "split", "summary", "pytorch", "inputs", "outputs", "sizes",
                                   "tolerance", "naive"}));
-    KW_TRY(task.name, required_text(root, "name"));
+    KW_TRY(task.name, optional_text(root, "name", name_of_file().c_str()));
     if (!is_name(task.name)) {
-      return error(root["name"], "the name '" + task.name.substr(0, 80) + "' is not made of letters, digits and _");
+      return error(root["name"] ? root["name"] : root, "the name '" + task.name.substr(0, 80) + "' is not made of letters, digits and _");
     }
-    KW_TRY(const std::int64_t tier, required_integer(root, "tier"));
-    if (tier < 0 || tier > 3) return error(root["tier"], "the tier is not 0, 1, 2 or 3");
-    task.tier = static_cast<int>(tier);
+    if (root["tier"]) {
+      KW_TRY(const std::int64_t tier, integer(root["tier"], "'tier'"));
+      if (tier < 0 || tier > 3) return error(root["tier"], "the tier is not 0, 1, 2 or 3");
+      task.tier = static_cast<int>(tier);
+    }
     KW_TRY(task.family, optional_text(root, "family", "other"));
     KW_TRY(task.summary, optional_text(root, "summary", ""));
     KW_TRY(const std::string split, optional_text(root, "split", "train"));
@@ -75,6 +78,16 @@ class TaskReader {
   }
 
  private:
+  // A task without a name is called as its file, or as the folder that holds its task.yaml.
+  std::string name_of_file() const {
+    const std::filesystem::path path(file_);
+    std::string name = (path.stem() == "task" ? path.parent_path().filename() : path.stem()).string();
+    for (char& c : name)
+      if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) name = "task_" + name;
+    return name.substr(0, max_name_bytes);
+  }
+
   Result<void> check_keys(const YAML::Node& map, const std::vector<std::string>& known) {
     std::set<std::string> seen;
     for (const auto& entry : map) {
@@ -114,11 +127,6 @@ class TaskReader {
     return value;
   }
 
-  Result<std::int64_t> required_integer(const YAML::Node& map, const char* key) {
-    if (!map[key]) return error(map, std::string("the key '") + key + "' is missing");
-    return integer(map[key], std::string("'") + key + "'");
-  }
-
   Result<double> number(const YAML::Node& node, const std::string& what) {
     double value = 0;
     if (!node.IsScalar() || !YAML::convert<double>::decode(node, value) || !std::isfinite(value)) {
@@ -137,7 +145,7 @@ class TaskReader {
   Result<Values> values(const YAML::Node& node, Dtype dtype) {
     if (!node) {
       if (is_floating_point(dtype)) return Values(NormalValues{});
-      return Values(IntegerValues{Expression(0), Expression(9)});
+      return Values(IntegerValues{Expression(0), Expression(dtype == Dtype::boolean ? 1 : 9)});
     }
     const std::string known = "known are normal, uniform, positive, {uniform: [lo, hi]} and {integers: [lo, hi]}";
     if (node.IsScalar()) {
@@ -189,7 +197,7 @@ class TaskReader {
     const auto known = dtype_from_name(dtype);
     if (!known) {
       return error(node["dtype"], "the dtype '" + dtype.substr(0, 80) + "' is not known",
-                   "known are float32, float16, bfloat16, float64, int32, int64, int8, uint8");
+                   "known are float32, float16, bfloat16, float64, int32, int64, int8, uint8, bool");
     }
     spec.dtype = *known;
     const YAML::Node shape = node["shape"];
@@ -255,12 +263,27 @@ class TaskReader {
 
   Result<void> read_sizes(const YAML::Node& root, Task& task) {
     const YAML::Node map = root["sizes"];
-    if (!map) return error(root, "the key 'sizes' is missing");
-    if (!map.IsMap()) return error(map, "'sizes' must have the keys small, train and holdout");
+    // Shapes of numbers alone: there is one size, and nothing to say about it.
+    if (!map && task.size_names.empty()) {
+      const auto checked = task.check_sizes({});
+      if (!checked.ok()) return error(root["inputs"], checked.error().message, checked.error().advice);
+      KW_TRY_VOID(check_bounds(root["inputs"], task, {}));
+      task.sizes_small = task.sizes_train = {Sizes{}};
+      return {};
+    }
+    if (!map) {
+      std::string names;
+      for (const std::string& name : task.size_names) names += (names.empty() ? "" : ", ") + name;
+      return error(root, "the key 'sizes' is missing: the shapes name " + names,
+                   "say which values they take: sizes: {small: [...], train: [...]}; or write numbers into the shapes");
+    }
+    if (!map.IsMap()) return error(map, "'sizes' must have the keys small and train, and may have holdout");
     KW_TRY_VOID(check_keys(map, {"small", "train", "holdout"}));
     KW_TRY(task.sizes_small, size_list(map, "small", task));
     KW_TRY(task.sizes_train, size_list(map, "train", task));
-    KW_TRY(task.sizes_holdout, size_list(map, "holdout", task));
+    if (map["holdout"]) {
+      KW_TRY(task.sizes_holdout, size_list(map, "holdout", task));
+    }
     for (const Sizes& holdout : task.sizes_holdout) {
       for (const auto* seen : {&task.sizes_small, &task.sizes_train}) {
         if (std::find(seen->begin(), seen->end(), holdout) != seen->end()) {
@@ -305,6 +328,9 @@ class TaskReader {
       for (const auto* bound : {&low, &high}) {
         if (!bound->ok()) return error(entry, bound->error().message);
       }
+      if (spec.dtype == Dtype::boolean && (*low < 0 || *high > 1))
+        return error(entry, "'" + spec.name + "' is a bool, but its values go from " + std::to_string(*low) + " to " +
+                                std::to_string(*high));
       if (*low > *high) return error(entry, "'" + spec.name + "' would have its lower bound above the upper one here");
     }
     return {};

@@ -22,6 +22,8 @@ c10::ScalarType torch_type(Dtype dtype) {
       return c10::kChar;
     case Dtype::uint8:
       return c10::kByte;
+    case Dtype::boolean:
+      return c10::kBool;
   }
   KW_CHECK(false);
 }
