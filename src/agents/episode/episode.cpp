@@ -67,6 +67,7 @@ KernelRank rank_of(const Verdict& verdict) {
   rank.compiled = facts.compiled;
   rank.pass_rate = facts.pass_rate;
   if (rank.right) rank.speedup = facts.speedup.value_or(0);
+  if (rank.right && !facts.speedup && facts.time_us) rank.quickness = 1 / *facts.time_us;
   return rank;
 }
 
@@ -83,6 +84,16 @@ std::vector<TrajectoryPoint> trajectory_of(const Episode& episode) {
     points.push_back({turn, verdict.status, verdict.compiled, speedup_of(verdict), best});
   });
   return points;
+}
+
+std::optional<Gain> gain_of(const Episode& episode) {
+  if (!episode.best) return std::nullopt;
+  const auto best_us = verdict_of(episode, *episode.best).time_us;
+  std::optional<Gain> gain;
+  for_each_kernel(episode, [&](int turn, const std::string&, const Verdict& verdict) {
+    if (!gain && best_us && rank_of(verdict).right && verdict.time_us) gain = Gain{turn, *verdict.time_us / *best_us};
+  });
+  return gain;
 }
 
 std::vector<FailedAttempt> failed_attempts(const Episode& episode) {

@@ -97,7 +97,8 @@ const Verdict& verdict_of(const Episode& episode, int turn);
 // does not believe (an exploit's flag) is wrong.
 struct KernelRank {
   bool right = false;
-  double speedup = 0;  // over naive; of a right one
+  double speedup = 0;    // over naive; of a right one
+  double quickness = 0;  // 1 / microseconds; of a right one without a speedup: the task has no naive kernel
   bool compiled = false;
   double pass_rate = 0;
   auto operator<=>(const KernelRank&) const = default;
@@ -115,6 +116,13 @@ struct TrajectoryPoint {
   std::optional<double> best_speedup;  // so far
 };
 std::vector<TrajectoryPoint> trajectory_of(const Episode& episode);
+
+// How much faster the best kernel is than the first right one of the conversation that has a time.
+struct Gain {
+  int from = -1;  // the first right kernel's turn
+  double factor = 1;
+};
+std::optional<Gain> gain_of(const Episode& episode);
 
 // What was tried and failed: answers without a kernel and kernels that are not right.
 struct FailedAttempt {

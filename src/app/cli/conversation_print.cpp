@@ -57,16 +57,21 @@ void print_judged(const Verdict& verdict) {
   print_findings(verdict);
 }
 
+// Over the naive kernel; where the task has none, the time.
+std::string speed_of(const TurnSample& sample) {
+  if (!sample.verdict || !sample.verdict->correct) return "-";
+  if (sample.verdict->speedup_naive) return fmt::format("{:.2f} x", *sample.verdict->speedup_naive);
+  return sample.verdict->time_us ? fmt::format("{:.2f} us", *sample.verdict->time_us) : "-";
+}
+
 void print_samples(const Turn& turn) {
   const auto r = Align::right;
-  Table table({"sample", "tokens", "outcome", "speedup", "reward", "means", ""},
+  Table table({"sample", "tokens", "outcome", "speed", "reward", "means", ""},
               {r, r, Align::left, r, r, Align::left, Align::left});
   for (std::size_t i = 0; i < turn.samples.size(); ++i) {
     const TurnSample& sample = turn.samples[i];
-    const bool timed = sample.verdict && sample.verdict->correct && sample.verdict->speedup_naive;
-    table.add({std::to_string(i + 1), std::to_string(sample.tokens.size()), outcome_text(sample),
-               timed ? fmt::format("{:.2f} x", *sample.verdict->speedup_naive) : "-", reward_text(sample),
-               sample.strategies.empty() ? "-" : to_string(sample.strategies),
+    table.add({std::to_string(i + 1), std::to_string(sample.tokens.size()), outcome_text(sample), speed_of(sample),
+               reward_text(sample), sample.strategies.empty() ? "-" : to_string(sample.strategies),
                turn.chosen == static_cast<std::int64_t>(i) ? "<" : ""});
   }
   std::cout << table.text();
@@ -156,6 +161,9 @@ void print_outcome(const Episode& episode) {
   print_heading(*episode.best < 0 ? "best: the given kernel" : fmt::format("best: turn {}", *episode.best + 1));
   std::cout << terminal_text(best) << (best.empty() || best.back() == '\n' ? "\n" : "\n\n");
   print_verdict(verdict_of(episode, *episode.best));
+  if (const auto gain = gain_of(episode); gain && gain->from != *episode.best)
+    std::cout << fmt::format("{:.2f} x the speed of the first right kernel ({})\n", gain->factor,
+                             gain->from < 0 ? "the given one" : fmt::format("turn {}", gain->from + 1));
   const auto kernels = trajectory_of(episode);
   const int first = kernels.front().turn;
   if (first == *episode.best) return;

@@ -14,6 +14,7 @@
 #include "base/progress.h"
 #include "base/table.h"
 #include "kernel/compile/service.h"
+#include "kernel/judge/judge_session.h"
 #include "kernel/task/task_file.h"
 #include "learn/data/leaks.h"
 #include "learn/data/store.h"
@@ -142,6 +143,10 @@ void print_summary(const Context& context, const StoreSummary& summary) {
   if (summary.interrupted) std::cout << "stopped; the same command goes on from here\n";
 }
 
+JudgeSessionOptions training_judge(int workers) {
+  return {.backend = "emulator", .profile = "h200", .workers = workers, .purpose = JudgePurpose::training};
+}
+
 void make_data(Context& context, const DataArguments& arguments) {
   const auto stream = stream_options(arguments);
   if (!stream.ok()) return fail(context, stream.error());
@@ -155,15 +160,9 @@ void make_data(Context& context, const DataArguments& arguments) {
   options.formulas = arguments.formulas;
   options.workers = arguments.workers > 0 ? arguments.workers : cores();
   if (const auto suite = suite_folder(); suite.ok()) options.suite = *suite;
-  ServiceOptions service_options;
-  service_options.pool.workers = std::min(options.workers, cores());
-  CompileService service(service_options);
-  JudgeOptions judge_options;
-  judge_options.unusual_share = 0.25;
-  auto profile = load_profile("h200");
-  if (!profile.ok()) return fail(context, profile.error());
-  judge_options.profile = *profile;
-  const auto summary = make_store(service, judge_options, options);
+  const auto session = JudgeSession::start(training_judge(options.workers));
+  if (!session.ok()) return fail(context, session.error());
+  const auto summary = make_store((*session)->service(), (*session)->judge().options(), options);
   if (!summary.ok()) return fail(context, summary.error());
   print_summary(context, *summary);
   context.exit_code = summary->interrupted ? exit_interrupted : exit_good;
@@ -274,16 +273,9 @@ void check_writers(Context& context, const DataArguments& arguments) {
   options.only_level = *level;
   options.keep = arguments.keep;
   options.workers = arguments.workers > 0 ? arguments.workers : cores();
-  ServiceOptions service_options;
-  service_options.pool.workers = std::min(options.workers, cores());
-  CompileService service(service_options);
-  JudgeOptions judge_options;
-  judge_options.unusual_share = 0.25;
-  auto profile = load_profile("h200");
-  if (!profile.ok()) return fail(context, profile.error());
-  judge_options.profile = *profile;
-  Judge judge(service, judge_options);
-  const TrialReport report = run_trial(judge, options);
+  const auto session = JudgeSession::start(training_judge(options.workers));
+  if (!session.ok()) return fail(context, session.error());
+  const TrialReport report = run_trial((*session)->judge(), options);
   Table table({"family", "level", "judged", "correct", "speedup (median)", "faster than naive"},
               {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right});
   Json rows = Json::array();

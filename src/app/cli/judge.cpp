@@ -14,9 +14,7 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "base/table.h"
-#include "kernel/gpu/gpu_choice.h"
 #include "kernel/judge/batch.h"
-#include "kernel/judge/gpu_backend.h"
 #include "kernel/judge/judge_session.h"
 #include "kernel/task/task_file.h"
 
@@ -45,36 +43,17 @@ struct JudgeArguments {
   double limit_memory_gib = static_cast<double>(JudgeLimits::default_memory_bytes) / gibibyte;
 };
 
-// Checking takes the GPU about a millisecond a kernel, and the host as much again.
-constexpr int gpu_workers_batch = 6;
-
-// The GPU, if it is wanted and there; null for the emulator.
-Result<std::unique_ptr<GpuBackend>> gpu_from(const JudgeArguments& arguments, CompileService& service, int workers) {
-  std::unique_ptr<GpuBackend> none;
-  if (arguments.backend == "emulator") return none;
-  GpuBackendOptions options;
-  options.pool.counters = arguments.counters;
-  options.pool.workers = workers;
+JudgeSessionOptions session_options(const JudgeArguments& arguments, int workers) {
+  JudgeSessionOptions options{arguments.backend, arguments.profile, workers, !arguments.no_cache};
   options.pytorch = !arguments.no_pytorch;
-  auto started = GpuBackend::start(service, options);
-  if (!started.ok() && arguments.backend == "auto" && !gpu_is_chosen()) return none;
-  return started;
-}
-
-Result<JudgeOptions> options_from(const JudgeArguments& arguments, GpuBackend* gpu) {
-  JudgeOptions options;
-  options.gpu = gpu;
-  options.emulator_first = !arguments.no_emulator;
-  options.explain = !arguments.no_explain;
-  options.counters = arguments.counters;
-  options.full_size = !arguments.small_only;
-  options.audit = arguments.audit;
-  const std::string fitting = fitting_profile(gpu);
-  KW_TRY(options.profile, load_profile(arguments.profile.empty() ? fitting : arguments.profile));
-  if (gpu != nullptr) options.profile.architecture = gpu->architecture();
-  options.cache = !arguments.no_cache;
-  options.want_time = !arguments.no_time;
-  options.limits =
+  JudgeOptions& judging = options.judging;
+  judging.emulator_first = !arguments.no_emulator;
+  judging.explain = !arguments.no_explain;
+  judging.counters = arguments.counters;
+  judging.full_size = !arguments.small_only;
+  judging.audit = arguments.audit;
+  judging.want_time = !arguments.no_time;
+  judging.limits =
       limits_for(arguments.limit_seconds, static_cast<std::uint64_t>(arguments.limit_memory_gib * gibibyte));
   return options;
 }
@@ -87,24 +66,14 @@ double unsupported_share(const BatchSummary& summary) {
 
 void run_batch(Context& context, const JudgeArguments& arguments) {
   if (arguments.out.empty()) return fail(context, Error{"--batch needs --out FILE for the verdicts", "", {}});
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const auto session = JudgeSession::start(session_options(arguments, arguments.workers));
+  if (!session.ok()) return fail(context, session.error());
   BatchOptions batch;
   batch.jobs = arguments.batch;
   batch.out = arguments.out;
-  batch.workers = arguments.workers > 0 ? arguments.workers : cores;
-  ServiceOptions service_options;
-  service_options.pool.workers = std::min(batch.workers, cores);
-  service_options.disk_cache = !arguments.no_cache;
-  CompileService service(service_options);
-  const auto gpu = gpu_from(arguments, service, std::min(gpu_workers_batch, batch.workers));
-  if (!gpu.ok()) return fail(context, gpu.error());
-  // While some wait for the GPU, others compile.
-  if (*gpu != nullptr && arguments.workers == 0) batch.workers = 2 * cores;
-  auto options = options_from(arguments, gpu->get());
-  if (!options.ok()) return fail(context, options.error());
-  Judge judge(service, *options);
+  batch.workers = (*session)->workers();
   const auto suite = suite_folder();
-  const auto summary = judge_batch(judge, suite.ok() ? *suite : std::filesystem::path(), batch);
+  const auto summary = judge_batch((*session)->judge(), suite.ok() ? *suite : std::filesystem::path(), batch);
   if (!summary.ok()) return fail(context, summary.error());
   if (context.json) {
     Json json{{"jobs", summary->jobs},           {"already_done", summary->already_done},
@@ -150,17 +119,11 @@ void run_judge(Context& context, const JudgeArguments& arguments) {
   if (!task.ok()) return fail(context, task.error());
   const auto text = read_any_file(arguments.kernel);
   if (!text.ok()) return fail(context, text.error());
-  ServiceOptions service_options;
-  service_options.pool.workers = 1;
-  service_options.disk_cache = !arguments.no_cache;
-  CompileService service(service_options);
-  const auto gpu = gpu_from(arguments, service, 1);
-  if (!gpu.ok()) return fail(context, gpu.error());
-  auto options = options_from(arguments, gpu->get());
-  if (!options.ok()) return fail(context, options.error());
-  options->threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  Judge judge(service, *options);
-  const Verdict verdict = judge.judge(*task, *text, arguments.kernel);
+  JudgeSessionOptions options = session_options(arguments, 1);
+  options.judging.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const auto session = JudgeSession::start(options);
+  if (!session.ok()) return fail(context, session.error());
+  const Verdict verdict = (*session)->judge().judge(*task, *text, arguments.kernel);
   if (context.json) {
     print_json(to_json(verdict));
   } else {

@@ -43,6 +43,7 @@ JudgeSessionOptions judge_options(SettingReader& settings) {
   judge.profile = settings.text("judge.profile");
   judge.workers = settings.whole<int>("judge.workers");
   judge.cache = settings.flag("judge.cache");
+  judge.purpose = JudgePurpose::training;
   return judge;
 }
 
@@ -281,6 +282,7 @@ Result<EvaluateArguments> evaluation_arguments(SettingReader& settings, const Ju
   evaluation.device = settings.text("model.device");
   evaluation.threads = settings.whole<int>("model.threads");
   evaluation.judge = judge;
+  evaluation.judge.purpose = JudgePurpose::exam;
   KW_TRY(evaluation.worth, reward_shape_for(rl, std::nullopt));
   return evaluation;
 }

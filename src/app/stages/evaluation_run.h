@@ -25,7 +25,7 @@ struct EvaluateArguments {
   std::int64_t max_tokens = 1024;
   std::string device = "auto";
   int threads = 0;
-  JudgeSessionOptions judge;
+  JudgeSessionOptions judge{.purpose = JudgePurpose::exam};
   // What an answer is worth, whoever gave it: recorded beside what the judge said.
   std::optional<RewardShape> worth;
 };

@@ -24,7 +24,7 @@ struct GatherArguments {
   std::int64_t samples = 4;
   float temperature = 1;
   std::int64_t answer_tokens = 1024;
-  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200"};
+  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200", .purpose = JudgePurpose::training};
   std::string device = "auto";
   int threads = 0;
 };

@@ -10,9 +10,7 @@
 #include "app/stages/reinforce_examiner.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
-#include "kernel/compile/service.h"
-#include "kernel/gpu/gpu_choice.h"
-#include "kernel/judge/gpu_backend.h"
+#include "kernel/judge/judge_session.h"
 #include "learn/rl/reinforce.h"
 #include "learn/rl/starting_models.h"
 #include "model/decoder/model_name.h"
@@ -70,38 +68,10 @@ Result<ReinforceOptions> options_from(const RlArguments& arguments) {
   return options;
 }
 
-// Who judges, and on what.
-struct Bench {
-  std::unique_ptr<CompileService> service;
-  std::unique_ptr<GpuBackend> gpu;
-  std::unique_ptr<Judge> judge;
-};
-
-Result<Bench> make_bench(const RlArguments& arguments) {
-  Bench bench;
-  ServiceOptions service;
-  service.pool.workers = workers_or_cores(arguments.rl.judge_workers);
-  service.disk_cache = arguments.cache;
-  bench.service = std::make_unique<CompileService>(service);
-  JudgeOptions judge;
-  judge.cache = arguments.cache;
-  judge.unusual_share = 0.25;  // tasks come once or twice: enough that such shortcuts do not pay
-  KW_TRY(judge.profile, load_profile(arguments.profile));
-  if (arguments.judge_on != "emulator") {
-    GpuBackendOptions options;
-    options.pool.workers = std::max(1, std::min(4, cores() / 2));
-    options.pytorch = false;
-    auto started = GpuBackend::start(*bench.service, options);
-    if (!started.ok() && (arguments.judge_on == "gpu" || gpu_is_chosen())) return started.error();
-    if (started.ok()) bench.gpu = std::move(started).value();
-  }
-  if (bench.gpu) {
-    judge.gpu = bench.gpu.get();
-    judge.profile.architecture = bench.gpu->architecture();
-    judge.explain = false;
-  }
-  bench.judge = std::make_unique<Judge>(*bench.service, judge);
-  return bench;
+Result<std::unique_ptr<JudgeSession>> start_judge(const RlArguments& arguments) {
+  JudgeSessionOptions options{arguments.judge_on, arguments.profile, arguments.rl.judge_workers, arguments.cache};
+  options.purpose = JudgePurpose::training;
+  return JudgeSession::start(options);
 }
 
 // The policy, its frozen start and its critic; all from the same files.
@@ -255,11 +225,12 @@ Result<Json> train_rl(const RlArguments& arguments) {
   options.update.pass_tokens = std::max(options.update.pass_tokens, context);
   KW_TRY(const TaskPool pool, pool_from(arguments));
   KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed, arguments.rules));
-  KW_TRY(const Bench bench, make_bench(arguments));
+  KW_TRY(const auto judging, start_judge(arguments));
   KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
   KW_TRY(const auto log, open_log(arguments, options, models, checkpoints));
   std::cerr << fmt::format("{}, {} on {}, judged {}; {} tasks to learn from\n", arguments.model, arguments.algorithm,
-                           models.policy->device(), bench.gpu ? "on the GPU" : "in the emulator", pool.tasks.size());
+                           models.policy->device(), judging->on_gpu() ? "on the GPU" : "in the emulator",
+                           pool.tasks.size());
   std::optional<RlExaminer> examiner;
   if (arguments.exam > 0) {
     RlExamOptions exam;
@@ -274,13 +245,13 @@ Result<Json> train_rl(const RlArguments& arguments) {
     exam.judge_workers = options.judge_workers;
     exam.model = arguments.model;
     exam.folder = out / "exams";
-    examiner.emplace(exam, *models.policy, *bench.judge);
+    examiner.emplace(exam, *models.policy, judging->judge());
   }
   const ReinforceHooks hooks = hooks_for(examiner ? &*examiner : nullptr);
   const ReinforceModels learners{.policy = *models.policy,
                                  .reference = models.reference ? &models.reference->trainer() : nullptr,
                                  .critic = models.critic ? &models.critic->trainer() : nullptr};
-  auto ended = reinforce(learners, *bench.judge, pool, std::move(curriculum), options, checkpoints, *log, hooks);
+  auto ended = reinforce(learners, judging->judge(), pool, std::move(curriculum), options, checkpoints, *log, hooks);
   if (!ended.ok()) {
     static_cast<void>(log->finish("failed", {{"error", to_string(ended.error())}}));
     return ended.error();

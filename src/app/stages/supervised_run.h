@@ -37,7 +37,7 @@ struct SftArguments {
   std::size_t optimizer_exam = 24;
   std::uint64_t exam_seed = 7001;
   std::int64_t answer_tokens = 1024;
-  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200"};
+  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200", .purpose = JudgePurpose::training};
   int keep_checkpoints = 2;  // and the best
   std::uint64_t seed = 1;
   std::uint64_t show = 0;

@@ -93,6 +93,42 @@ sizes:
   EXPECT_EQ(*task->outputs[0].shape_at({{"n", 2}, {"width", 9}}), (std::vector<std::int64_t>{2, 3, 4}));
 }
 
+TEST(TaskFile, WhatAUserNeedNotSay) {
+  const std::string yaml = R"(
+pytorch: |
+  def reference(x, keep):
+      return torch.where(keep, x, 0)
+inputs:
+  x: {dtype: float32, shape: [64, 128]}
+  keep: {dtype: bool, shape: [64, 128]}
+outputs:
+  y: {dtype: float32, shape: [64, 128]}
+)";
+  const auto task = parse_task(yaml, "operations/keep-some.yaml");
+  ASSERT_TRUE(task.ok()) << to_string(task.error());
+  EXPECT_EQ(task->name, "keep_some");
+  EXPECT_EQ(task->launcher_declaration(),
+            "extern \"C\" void launch(const float* x, const bool* keep, float* y, cudaStream_t stream)");
+  EXPECT_EQ(task->sizes_small, (std::vector<Sizes>{{}}));
+  EXPECT_EQ(task->sizes_train, (std::vector<Sizes>{{}}));
+  EXPECT_TRUE(task->sizes_holdout.empty());
+  const auto inputs = make_inputs(*task, {}, 5);
+  ASSERT_TRUE(inputs.ok()) << to_string(inputs.error());
+  for (const char byte : (*inputs)[1].bytes) EXPECT_TRUE(byte == 0 || byte == 1);
+
+  EXPECT_EQ(parse_task(yaml, "tasks/4_gate/task.yaml")->name, "task_4_gate");
+  const auto named = parse_task(replaced(yaml, "[64, 128]", "[rows, 128]"), "x.yaml");
+  ASSERT_FALSE(named.ok());
+  EXPECT_NE(named.error().message.find("the shapes name rows"), std::string::npos) << to_string(named.error());
+  const auto wide = parse_task(
+      replaced(yaml, "dtype: bool, shape: [64, 128]", "dtype: bool, shape: [64, 128], values: {integers: [0, 2]}"),
+      "x.yaml");
+  ASSERT_FALSE(wide.ok());
+  EXPECT_NE(wide.error().message.find("is a bool"), std::string::npos) << to_string(wide.error());
+  // Held-out sizes are for those who train.
+  EXPECT_TRUE(parse_task(replaced(softmax_yaml, "  holdout: [{rows: 1000, cols: 1537}]\n", ""), "t.yaml").ok());
+}
+
 struct BadTask {
   std::string from, to;
   int line;
@@ -105,7 +141,6 @@ TEST(TaskFile, ErrorsSayWhereAndWhat) {
       {"tier: 2", "tier: two", 2, "must be a whole number"},
       {"tier: 2", "teir: 2", 2, "key 'teir' is not known"},
       {"tier: 2", "tier: 2\ntier: 2", 3, "there twice"},
-      {"tier: 2\n", "", 1, "'tier' is missing"},
       {"name: softmax", "name: ../../etc", 1, "letters, digits and _"},
       {"float32, shape: [rows, cols], values", "float33, shape: [rows, cols], values", 7,
        "dtype 'float33' is not known"},
@@ -122,7 +157,7 @@ TEST(TaskFile, ErrorsSayWhereAndWhat) {
       {"{rows: 7, cols: 129}", "{rows: 0, cols: 129}", 11, "not between 1 and"},
       {"{rows: 7, cols: 129}", "{rows: 70000, cols: 70000}", 11, "more than 2^31 - 1 elements"},
       {"{rows: 1000, cols: 1537}", "{rows: 7, cols: 129}", 13, "also one that is shown"},
-      {"  holdout: [{rows: 1000, cols: 1537}]\n", "", 11, "'holdout' are missing"},
+      {"  train:   [{rows: 4096, cols: 1024}]\n", "", 11, "'train' are missing"},
       {"small:   [", "small:   [[", 11, "YAML is not valid"},
   };
   for (const BadTask& bad : cases) {

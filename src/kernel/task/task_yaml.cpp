@@ -46,7 +46,8 @@ class TaskReader {
                                   "tolerance", "naive"}));
     KW_TRY(task.name, optional_text(root, "name", name_of_file().c_str()));
     if (!is_name(task.name)) {
-      return error(root["name"] ? root["name"] : root, "the name '" + task.name.substr(0, 80) + "' is not made of letters, digits and _");
+      return error(root["name"] ? root["name"] : root,
+                   "the name '" + task.name.substr(0, 80) + "' is not made of letters, digits and _");
     }
     if (root["tier"]) {
       KW_TRY(const std::int64_t tier, integer(root["tier"], "'tier'"));
