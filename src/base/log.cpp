@@ -69,6 +69,13 @@ std::string as_text(std::string_view event, std::initializer_list<LogField> fiel
 
 }  // namespace
 
+LogLevel log_level_from(std::string_view name) {
+  for (const LogLevel level :
+       {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::critical})
+    if (level_of(level) == spdlog::level::from_str(std::string(name))) return level;
+  return LogLevel::off;
+}
+
 void configure_logging(LogFormat format, LogLevel level) {
   current_format = format;
   logger().set_pattern(format == LogFormat::json ? "%v" : "%H:%M:%S %^%l%$ %v");

@@ -12,6 +12,7 @@ namespace kw {
 
 enum class LogFormat { human, json };
 enum class LogLevel { trace, debug, info, warn, error, critical, off };
+LogLevel log_level_from(std::string_view name);  // "warn"; what is no name switches logging off
 
 // Called once by main; until then warnings and errors are shown in the human form.
 void configure_logging(LogFormat format, LogLevel level);

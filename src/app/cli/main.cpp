@@ -48,7 +48,7 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({"human", "json"}));
   app.parse_complete_callback([&] {
     kw::configure_logging(log_format == "json" ? kw::LogFormat::json : kw::LogFormat::human,
-                          LogLevel::from_str(log_level));
+                          kw::log_level_from(log_level));
   });
 
   Context context;

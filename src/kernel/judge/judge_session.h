@@ -21,7 +21,7 @@ inline constexpr double training_unusual_share = 0.25;
 
 struct JudgeSessionOptions {
   std::string backend = "auto";  // auto, emulator, gpu
-  std::string profile;           // empty: the fitting one
+  std::string profile = {};      // empty: the fitting one
   int workers = 0;               // kernels at a time; 0: one for each core
   bool cache = true;             // verdicts and compiled kernels that are known already
   JudgePurpose purpose = JudgePurpose::verdict;
