@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/installed_files.h"
 #include "model/tokenizer/unicode_text.h"
 
 namespace kw {
@@ -52,21 +53,7 @@ std::string without_last_line_end(std::string text) {
 }  // namespace
 
 Result<fs::path> prompts_folder() {
-  if (const char* own = std::getenv("KERNELWRIGHT_PROMPTS"); own != nullptr && *own != '\0') {
-    if (!fs::is_directory(own)) return Error{std::string("KERNELWRIGHT_PROMPTS is no folder: ") + own, "", {}};
-    return fs::path(own);
-  }
-  const fs::path program = program_folder();
-  std::error_code ignored;
-  for (fs::path above = program; !above.empty(); above = above.parent_path()) {
-    if (fs::exists(above / "prompts" / "chatml" / "generator_user.txt", ignored)) return above / "prompts";
-    if (above == above.parent_path()) break;
-  }
-  const fs::path installed = program.parent_path() / "share" / "kernelwright" / "prompts";
-  if (fs::is_directory(installed, ignored)) return installed;
-  return Error{"the prompts were not found beside or above " + program.string(),
-               "set KERNELWRIGHT_PROMPTS to the folder prompts/",
-               {}};
+  return find_installed({"prompts", "KERNELWRIGHT_PROMPTS", "chatml/generator_user.txt", "the prompts were"});
 }
 
 Result<PromptBook> PromptBook::load(const fs::path& folder) {

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/installed_files.h"
 #include "base/run_log/run_log.h"
 #include "model/decoder/model_name.h"
 #include "model/weights/bounded_json.h"
@@ -28,24 +29,15 @@ Error in_file(Error error, const fs::path& file) {
   return error;
 }
 
-// KERNELWRIGHT_WEIGHTS, or weights/ beside the program or above it.
 Result<fs::path> shipped_folder(const std::string& name) {
+  KW_TRY(const fs::path weights,
+         find_installed({"weights", "KERNELWRIGHT_WEIGHTS", "tiny/agents.json", "the shipped agents were"}));
   std::error_code ignored;
-  if (const char* own = std::getenv("KERNELWRIGHT_WEIGHTS"); own != nullptr && *own != '\0') {
-    const fs::path folder = fs::path(own) / name;
-    if (fs::exists(folder / agents_file, ignored)) return folder;
-    return Error{fmt::format("the agents '{}' are not in KERNELWRIGHT_WEIGHTS: {}", name, own), "", {}};
-  }
-  const fs::path program = program_folder();
-  for (fs::path above = program; !above.empty(); above = above.parent_path()) {
-    if (fs::exists(above / "weights" / name / agents_file, ignored)) return above / "weights" / name;
-    if (above == above.parent_path()) break;
-  }
-  const fs::path installed = program.parent_path() / "share" / "kernelwright" / "weights" / name;
-  if (fs::exists(installed / agents_file, ignored)) return installed;
-  return Error{fmt::format("the agents '{}' were not found in weights/ beside or above {}", name, program.string()),
-               "set KERNELWRIGHT_WEIGHTS to the folder weights/, or name a model's folder",
-               {}};
+  if (fs::exists(weights / name / agents_file, ignored)) return weights / name;
+  return Error{
+      fmt::format("the agents '{}' are not in {} (KERNELWRIGHT_WEIGHTS chooses another)", name, weights.string()),
+      "name agents that are there, or a model's folder",
+      {}};
 }
 
 Result<fs::path> path_from(const nlohmann::json& value, const std::string& what) {

@@ -1,4 +1,5 @@
 #include "base/config/configuration.h"
+#include "base/installed_files.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -279,21 +280,7 @@ bool operator==(const Configuration& a, const Configuration& b) {
 }
 
 Result<fs::path> presets_folder() {
-  if (const char* own = std::getenv("KERNELWRIGHT_PRESETS"); own != nullptr && *own != '\0') {
-    if (!fs::is_directory(own)) return Error{std::string("KERNELWRIGHT_PRESETS is no folder: ") + own, "", {}};
-    return fs::path(own);
-  }
-  const fs::path program = program_folder();
-  std::error_code ignored;
-  for (fs::path above = program; !above.empty(); above = above.parent_path()) {
-    if (fs::exists(above / "presets" / "quickstart.yaml", ignored)) return above / "presets";
-    if (above == above.parent_path()) break;
-  }
-  const fs::path installed = program.parent_path() / "share" / "kernelwright" / "presets";
-  if (fs::is_directory(installed, ignored)) return installed;
-  return Error{"the presets were not found beside or above " + program.string(),
-               "set KERNELWRIGHT_PRESETS to the folder presets/",
-               {}};
+  return find_installed({"presets", "KERNELWRIGHT_PRESETS", "quickstart.yaml", "the presets were"});
 }
 
 Result<std::vector<std::string>> preset_file_names() {

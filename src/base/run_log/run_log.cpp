@@ -142,8 +142,7 @@ Result<void> write_configuration(const fs::path& path, const nlohmann::ordered_j
   const std::string text = json_text(configuration, 2) + "\n";
   if (resumed && fs::exists(path)) {
     const auto before = read_file(path);
-    if (before.ok() && *before != text)
-      log_event(LogLevel::warn, "configuration_changed", {{"file", path.string()}});
+    if (before.ok() && *before != text) log_event(LogLevel::warn, "configuration_changed", {{"file", path.string()}});
   }
   return write_file_atomic(path, text, Durability::power_loss);
 }

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/installed_files.h"
 
 namespace kw {
 namespace fs = std::filesystem;
@@ -159,21 +160,7 @@ const InstructionCost& DeviceProfile::cost_of(std::string_view form) const {
 }
 
 Result<fs::path> profiles_folder() {
-  if (const char* own = std::getenv("KERNELWRIGHT_PROFILES"); own && *own) {
-    if (!fs::is_directory(own)) return Error{std::string("KERNELWRIGHT_PROFILES is no folder: ") + own, "", {}};
-    return fs::path(own);
-  }
-  const fs::path program = program_folder();
-  std::error_code ignored;
-  for (fs::path above = program; !above.empty(); above = above.parent_path()) {
-    if (fs::exists(above / "profiles" / "instructions.yaml", ignored)) return above / "profiles";
-    if (above == above.parent_path()) break;
-  }
-  const fs::path installed = program.parent_path() / "share" / "kernelwright" / "profiles";
-  if (fs::is_directory(installed, ignored)) return installed;
-  return Error{"the device profiles were not found beside or above " + program.string(),
-               "set KERNELWRIGHT_PROFILES to the folder profiles/",
-               {}};
+  return find_installed({"profiles", "KERNELWRIGHT_PROFILES", "instructions.yaml", "the device profiles were"});
 }
 
 std::vector<std::string> profile_names(const fs::path& folder) {

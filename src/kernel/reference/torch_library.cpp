@@ -2,23 +2,13 @@
 
 #include <dlfcn.h>
 
-#include "base/file.h"
+#include "base/installed_files.h"
 
 namespace kw {
 namespace {
 
-// Beside the program, or above it: test programs lie deeper in the build folder.
-std::filesystem::path library_path() {
-  const char* name = "libkernelwright_torch.so";
-  std::filesystem::path folder = program_folder();
-  for (int level = 0; level < 3; ++level, folder = folder.parent_path()) {
-    if (std::filesystem::exists(folder / name)) return folder / name;
-  }
-  return program_folder() / name;
-}
-
 Result<const TorchLibrary*> load_torch_library() {
-  const auto path = library_path();
+  const auto path = find_library("libkernelwright_torch.so");
   // Never unloaded: libtorch does not survive that.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

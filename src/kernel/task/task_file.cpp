@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "base/installed_files.h"
 
 namespace kw {
 namespace fs = std::filesystem;
@@ -91,19 +92,7 @@ Result<std::vector<SuiteEntry>> load_suite(const fs::path& folder) {
 }
 
 Result<fs::path> suite_folder() {
-  if (const char* own = std::getenv("KERNELWRIGHT_TASKS"); own && *own) {
-    if (!fs::is_directory(own)) return Error{std::string("KERNELWRIGHT_TASKS is no folder: ") + own, "", {}};
-    return fs::path(own);
-  }
-  const fs::path program = program_folder();
-  std::error_code ignored;
-  for (const fs::path& candidate :
-       {program / "tasks", program.parent_path() / "tasks", program.parent_path().parent_path() / "tasks",
-        program.parent_path() / "share" / "kernelwright" / "tasks"}) {
-    if (fs::is_directory(candidate, ignored)) return candidate;
-  }
-  return Error{
-      "the task suite was not found beside " + program.string(), "set KERNELWRIGHT_TASKS to the folder tasks/", {}};
+  return find_installed({"tasks", "KERNELWRIGHT_TASKS", "relu/task.yaml", "the task suite was"});
 }
 
 }  // namespace kw

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <exception>
 
-#include "base/file.h"
+#include "base/installed_files.h"
 #include "base/random.h"
 #include "kernel/gpu/driver.h"
 #include "kernel/reference/instruction_set.h"
@@ -21,20 +21,10 @@
 namespace kw {
 namespace {
 
-// Beside the program, or above it: test programs lie deeper in the build folder.
-std::filesystem::path library_path() {
-  const char* name = "libkernelwright_model_gpu.so";
-  std::filesystem::path folder = program_folder();
-  for (int level = 0; level < 3; ++level, folder = folder.parent_path()) {
-    if (std::filesystem::exists(folder / name)) return folder / name;
-  }
-  return program_folder() / name;
-}
-
 Result<const ModelGpuLibrary*> load_library() {
   // The host's half of libtorch computes too, and would die of an instruction that does not work here.
   KW_TRY_VOID(apply_instruction_set());
-  const auto path = library_path();
+  const auto path = find_library("libkernelwright_model_gpu.so");
   // Never unloaded: libtorch does not survive that.
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -3,8 +3,8 @@
 #include <bit>
 #include <cmath>
 
-#include "model/gpu/torch/test_emulated_kernels.h"
 #include "model/gpu/torch/operations.h"
+#include "model/gpu/torch/test_emulated_kernels.h"
 
 namespace kw {
 namespace {
