@@ -32,6 +32,8 @@ endif()
 
 function(kw_target_defaults target)
   target_compile_options(${target} PRIVATE ${KW_WARNINGS})
+  # __FILE__ without the checkout's place: shorter messages, and another clone is served by the compiler cache.
+  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
   if(KW_UNITY) # a name of one file is not hidden by a local one of another
     target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
