@@ -40,6 +40,15 @@ function(kw_target_defaults target)
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/src")
 endfunction()
 
+# For tests and benchmarks that read the checkout's files: KW_SOURCE_ROOT.
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/source_root.cpp"
+  CONTENT "extern const char* const kw_source_root;\nconst char* const kw_source_root = \"${CMAKE_SOURCE_DIR}\";\n")
+function(kw_knows_checkout target)
+  target_sources(${target} PRIVATE "${CMAKE_BINARY_DIR}/source_root.cpp")
+  set_source_files_properties("${CMAKE_BINARY_DIR}/source_root.cpp" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  target_compile_options(${target} PRIVATE -include "${CMAKE_SOURCE_DIR}/cmake/source_root.h")
+endfunction()
+
 function(kw_add_tests module)
   cmake_parse_arguments(arg "" "" "USES;SOURCES" ${ARGN})
   add_executable(${module}_test ${arg_SOURCES})
@@ -47,7 +56,7 @@ function(kw_add_tests module)
   kw_target_defaults(${module}_test)
   target_compile_options(${module}_test PRIVATE -O1) # the modules are optimised; tests only call them, and build faster so
   target_link_libraries(${module}_test PRIVATE ${arg_USES} kw::gtest_main)
-  target_compile_definitions(${module}_test PRIVATE KW_SOURCE_ROOT="${CMAKE_SOURCE_DIR}")
+  kw_knows_checkout(${module}_test)
   # Names ending in Slow are left to `make test`; `make test-fast` runs the rest.
   add_test(NAME ${module}.fast COMMAND ${module}_test --gtest_filter=-*Slow*)
   add_test(NAME ${module}.slow COMMAND ${module}_test --gtest_filter=*Slow*)

@@ -217,7 +217,7 @@ TEST(Pitfalls, BrokenAndHostileTextGivesNoCrash) {
 // A naive kernel may reach memory badly; it must not be accused of anything else.
 TEST(Pitfalls, NaiveKernelsAreOnlyUncoalesced) {
   std::size_t seen = 0;
-  for (const auto& folder : std::filesystem::directory_iterator(KW_SOURCE_ROOT "/tasks")) {
+  for (const auto& folder : std::filesystem::directory_iterator(std::string(KW_SOURCE_ROOT) + "/tasks")) {
     const auto text = read_file(folder.path() / "naive.cu");
     if (!text.ok()) continue;
     ++seen;

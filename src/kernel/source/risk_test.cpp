@@ -78,7 +78,7 @@ extern "C" void launch(float* y, int n, cudaStream_t stream) {
 }
 
 TEST(Risk, NaiveKernelsHaveNone) {
-  for (const auto& folder : std::filesystem::directory_iterator(KW_SOURCE_ROOT "/tasks")) {
+  for (const auto& folder : std::filesystem::directory_iterator(std::string(KW_SOURCE_ROOT) + "/tasks")) {
     const auto text = read_file(folder.path() / "naive.cu");
     if (!text.ok()) continue;
     const Risk risk = assess_risk(text.value(), folder.path().filename().string());

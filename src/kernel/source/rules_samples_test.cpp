@@ -26,7 +26,7 @@ std::string all(const std::vector<Finding>& findings) {
 // Every task's own kernel is clean.
 TEST(RuleSamples, NaiveKernelsAreClean) {
   std::size_t seen = 0;
-  for (const auto& folder : std::filesystem::directory_iterator(KW_SOURCE_ROOT "/tasks")) {
+  for (const auto& folder : std::filesystem::directory_iterator(std::string(KW_SOURCE_ROOT) + "/tasks")) {
     const auto path = folder.path() / "naive.cu";
     if (!std::filesystem::exists(path)) continue;
     const auto text = read_file(path);
@@ -40,7 +40,8 @@ TEST(RuleSamples, NaiveKernelsAreClean) {
 
 std::vector<std::filesystem::path> samples(const std::string& folder) {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(KW_SOURCE_ROOT "/tests/rules/" + folder)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(KW_SOURCE_ROOT) + "/tests/rules/" + folder)) {
     if (entry.path().extension() == ".cu") paths.push_back(entry.path());
   }
   return paths;

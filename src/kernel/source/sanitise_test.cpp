@@ -89,7 +89,7 @@ TEST(Sanitise, WhatIsEssentialStaysAndIsStillReported) {
 
 TEST(Sanitise, NaiveKernelsLoseOnlyTheirComments) {
   std::size_t seen = 0;
-  for (const auto& folder : std::filesystem::directory_iterator(KW_SOURCE_ROOT "/tasks")) {
+  for (const auto& folder : std::filesystem::directory_iterator(std::string(KW_SOURCE_ROOT) + "/tasks")) {
     const auto text = read_file(folder.path() / "naive.cu");
     if (!text.ok()) continue;
     const std::string clean = sanitise(text.value());
