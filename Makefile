@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults quickstart format format-check include-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check include-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -53,6 +53,16 @@ PROGRAM := kernelwright kernelwright_torch $(if $(wildcard /dev/nvidiactl),kerne
 program: setup-program
 	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
 	@cmake --build build -j $(JOBS) --target $(PROGRAM)
+
+# The program on the PATH, with its data files: make install PREFIX=~/.local
+PREFIX ?= /usr/local
+install: program
+	@cmake --install build --prefix "$(PREFIX)" --strip >build/install.log || { cat build/install.log; exit 1; }
+	@echo "installed: $(PREFIX)/bin/kernelwright"
+
+# A tarball and a Debian package, in build/.
+package: program
+	@cd build && cpack >package.log || { cat package.log; exit 1; }; ls -sh kernelwright-*.tar.gz kernelwright-*.deb
 
 quickstart: program
 	@scripts/quickstart.sh
