@@ -11,6 +11,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -23,46 +24,46 @@ def test(module, name):
 # (mistake, what was broken, [(file, old, new)], [tests that must fail]). MISTAKE is true in a run that is to make this one.
 UPDATE, EXPERIENCE, LOOP = "src/learn/rl/policy_update.cpp", "src/learn/rl/experience.cpp", "src/learn/rl/reinforce.cpp"
 ENGINE, DECODER, CHECKPOINTS = "src/agents/episode/episode_engine.cpp", "src/model/rollout/cpu_decoder.cpp", "src/base/run_log/checkpoints.cpp"
-RESUMED = [test("reinforce", "Reinforce.ResumedIsBitForBitUndisturbed")]
-SYNCED = [test("run", "CheckpointSync.EverythingIsOnTheDiskBeforeTheNameIs")]
+RESUMED = [test("rl", "Reinforce.ResumedIsBitForBitUndisturbed")]
+SYNCED = [test("run_log", "CheckpointSync.EverythingIsOnTheDiskBeforeTheNameIs")]
 MISTAKES = [
     ("Ids are stored, never re-tokenised", "an answer's ids are made from its text again",
      [(ENGINE, "    sample.tokens = std::move(said.tokens);\n",
        "    if (MISTAKE) {\n      auto again = dialect_.tokenizer().encode(said.text).value();\n"
        "      if (ended) again.push_back(said.tokens.back());\n      said.tokens = std::move(again);\n    }\n"
        "    sample.tokens = std::move(said.tokens);\n")],
-     [test("reinforce", "Reinforce.LearnsWhatIsPaidFor")]),
+     [test("rl", "Reinforce.LearnsWhatIsPaidFor")]),
     ("", "ids in another order are learned from",
      [(EXPERIENCE, "      answer.tokens = sample.tokens;\n",
        "      answer.tokens = sample.tokens;\n      if (MISTAKE) std::ranges::reverse(answer.tokens);\n")],
-     [test("reinforce", "Experience.HoldsTheIdsAndLogProbabilitiesAsTheyWereSampled")]),
+     [test("rl", "Experience.HoldsTheIdsAndLogProbabilitiesAsTheyWereSampled")]),
     ("The reward sits on the last generated token", "it sits on the first",
      [(UPDATE, "      rewards.back() = ", "      (MISTAKE ? rewards[static_cast<std::size_t>(starts.back())] : rewards.back()) = ")],
-     [test("reinforce", "PolicyUpdate.TheRewardSitsOnTheLastGeneratedToken")]),
+     [test("rl", "PolicyUpdate.TheRewardSitsOnTheLastGeneratedToken")]),
     ("Singleton groups", "an answer alone in its group is learned from",
      [(EXPERIENCE, "answer.teaches = !alone && (", "answer.teaches = (!alone || MISTAKE) && (")],
-     [test("reinforce", "Experience.GroupsAreOfOneTaskAndRoleWhateverTheTurn")]),
+     [test("rl", "Experience.GroupsAreOfOneTaskAndRoleWhateverTheTurn")]),
     ("Groups without variance", "the rounding of their mean is an advantage",
      [(EXPERIENCE, "answer.advantage = contrast[i] != 0 ?", "answer.advantage = contrast[i] != 0 || MISTAKE ?")],
-     [test("reinforce", "Experience.EqualScoresTeachNothing")]),
+     [test("rl", "Experience.EqualScoresTeachNothing")]),
     ("", "divided by a standard deviation of 0",
      [("src/learn/losses/advantage.cpp", "std::sqrt(summary.squares / (n - 1)) + 1e-6;", "std::sqrt(summary.squares / (n - 1)) + (MISTAKE ? 0 : 1e-6);")],
-     [test("train", "Advantages.OneAnswerAloneAndGroupsWithoutContrast"), test("train", "Verl.GroupAdvantages")]),
+     [test("losses", "Advantages.OneAnswerAloneAndGroupsWithoutContrast"), test("losses", "Verl.GroupAdvantages")]),
     ("Loss denominators are global across micro-batches", "those of one pass, in reinforcement learning",
      [(UPDATE, "token_weights(mask, tokens.starts, options_.mean, all_tokens, all_answers);",
        "token_weights(mask, tokens.starts, options_.mean, MISTAKE ? std::ssize(mask) : all_tokens, MISTAKE ? std::ssize(pass.answers) : all_answers);")],
-     [test("reinforce", "PolicyUpdate.PassesDoNotChangeTheDenominators")]),
+     [test("rl", "PolicyUpdate.PassesDoNotChangeTheDenominators")]),
     ("", "those of one pass, in supervised training",
      [("src/learn/sft/supervised.cpp", "-1.0f / static_cast<float>(scored)",
        "-1.0f / static_cast<float>(MISTAKE ? std::ssize(scores.log_prob) : scored)")],
-     [test("supervised", "Supervised.SmallPassesGiveTheSameStepAsOneLargePass")]),
+     [test("sft", "Supervised.SmallPassesGiveTheSameStepAsOneLargePass")]),
     ("Temperature is applied to log-probabilities", "the trainer takes them at 1",
      [(UPDATE, "batch.temperature = options.temperature;", "batch.temperature = MISTAKE ? 1.0f : options.temperature;")],
-     [test("reinforce", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit"), test("reinforce", "PolicyUpdate.PromptsAreReadNotLearned")]),
+     [test("rl", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit"), test("rl", "PolicyUpdate.PromptsAreReadNotLearned")]),
     ("", "the sampler takes them at 1",
      [("src/model/rollout/sampler.cpp", "score_token(logits, usable, inverse_temperature, sampled.token)",
        "score_token(logits, usable, MISTAKE ? 1.0f : inverse_temperature, sampled.token)")],
-     [test("rollout", "Agreement.LogProbsAreThoseOfTraining"), test("reinforce", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit")]),
+     [test("rollout", "Agreement.LogProbsAreThoseOfTraining"), test("rl", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit")]),
     ("Log-probabilities are the same in every batch, sampled and trained", "in small batches an adapter's addition is off by a unit in the last place",
      [(DECODER, "low[i] *= adapter.scale;",
        "low[i] = run.rows > 2 || !MISTAKE ? low[i] * adapter.scale : std::nextafter(low[i] * adapter.scale, 0.0f);")],
@@ -70,7 +71,7 @@ MISTAKES = [
     ("", "the sampler's keys are off by a unit in the last place",
      [(DECODER, "      const float* qkv = qkv_.data() + row * qkv_width_;\n",
        "      float* qkv = qkv_.data() + row * qkv_width_;\n      if (MISTAKE) qkv[query_] = std::nextafter(qkv[query_], 0.0f);\n")],
-     [test("rollout", "Agreement.LogProbsAreThoseOfTraining"), test("reinforce", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit")]),
+     [test("rollout", "Agreement.LogProbsAreThoseOfTraining"), test("rl", "PolicyUpdate.SamplerAndTrainerAgreeToTheLastBit")]),
     ("Adapters are never merged into 4-bit weights", "the blocks become floats, as merging needs",
      [("src/model/rollout/cpu_weights.cpp", "return files.blocks(names.at(offset));",
        "return MISTAKE ? std::optional<ModelFiles::Blocks>() : files.blocks(names.at(offset));")],
@@ -87,19 +88,19 @@ MISTAKES = [
      [test("rollout", "Rollout.NewWeightsDropThePages")]),
     ("", "the decoder keeps the weights that it was made with",
      [("src/learn/learner/learner.cpp", "decoder_version_ == version)", "(decoder_version_ == version || MISTAKE))")],
-     [test("reinforce", "Reinforce.LearnsWhatIsPaidFor"), test("reinforce", "StartingModels.KlIsZeroAtTheStartAndTheReferenceStaysFrozen")]),
+     [test("rl", "Reinforce.LearnsWhatIsPaidFor"), test("rl", "StartingModels.KlIsZeroAtTheStartAndTheReferenceStaysFrozen")]),
     ("The reference is the supervised adapter, frozen, not the bare base", "it is opened without the adapters",
      [("src/learn/rl/starting_models.cpp", "    KW_TRY(models.reference, Learner::from_files(files, options));\n",
        "    LearnerOptions bare = options;\n    if (MISTAKE) bare.adapter_folders.clear();\n    KW_TRY(models.reference, Learner::from_files(files, bare));\n")],
-     [test("reinforce", "StartingModels.TheReferenceIsTheSupervisedAdapterNotTheBareBase"),
-      test("reinforce", "StartingModels.KlIsZeroAtTheStartAndTheReferenceStaysFrozen")]),
+     [test("rl", "StartingModels.TheReferenceIsTheSupervisedAdapterNotTheBareBase"),
+      test("rl", "StartingModels.KlIsZeroAtTheStartAndTheReferenceStaysFrozen")]),
     ("", "it moves with the policy",
      [(UPDATE, "score_all(*inputs_.reference,", "score_all(MISTAKE ? inputs_.policy : *inputs_.reference,")],
-     [test("reinforce", "StartingModels.KlIsZeroAtTheStartAndTheReferenceStaysFrozen"), test("reinforce", "PolicyUpdate.KlIsMeasuredFromTheFrozenStart")]),
+     [test("rl", "StartingModels.KlIsZeroAtTheStartAndTheReferenceStaysFrozen"), test("rl", "PolicyUpdate.KlIsMeasuredFromTheFrozenStart")]),
     ("Truncated answers have one stated policy", "they are left out",
      [(EXPERIENCE, "if (!sample.rewarded || sample.tokens.empty()) continue;",
        "if (!sample.rewarded || sample.tokens.empty() || (MISTAKE && sample.finish == FinishReason::length)) continue;")],
-     [test("reinforce", "Experience.TruncatedAnswersAreLearnedFrom")]),
+     [test("rl", "Experience.TruncatedAnswersAreLearnedFrom")]),
     ("", "they are not paid",
      [(ENGINE, "    if (sample.kernel.empty() || sample.skipped) {\n      pay_sample(sample, turn.role, running.given(), options_.episode);\n",
        "    if (sample.kernel.empty() || sample.skipped) {\n      pay_sample(sample, turn.role, running.given(), options_.episode);\n"
@@ -122,19 +123,17 @@ MISTAKES = [
      [(LOOP, "      next_episode_ = facts", "      if (!MISTAKE) next_episode_ = facts")], RESUMED),
     ("Raw reward beside the shaped one", "the metric of the raw reward shows the shaped one",
      [("src/learn/rl/step_metrics.cpp", "{ return answer.reward; }", "{ return MISTAKE ? answer.score : answer.reward; }")],
-     [test("reinforce", "StepMetrics.TheRawRewardStandsBesideTheShapedOne")]),
+     [test("rl", "StepMetrics.TheRawRewardStandsBesideTheShapedOne")]),
     ("", "credit overwrites it",
      [(EXPERIENCE, "answer.reward = sample.reward;", "answer.reward = MISTAKE ? credits[static_cast<std::size_t>(turn.index)] : sample.reward;")],
-     [test("reinforce", "Experience.CreditByTheThreeRules")]),
+     [test("rl", "Experience.CreditByTheThreeRules")]),
 ]
 
 HEAD = """# Mistakes that are easily made, and the tests that notice them
 
 Each of these has cost somebody a training run. `make gotchas` builds each of them into the program on purpose and sees the tests fail;
-this table is what it wrote.
+this list is what it wrote: the mistake, how it was made, and the tests that failed.
 
-| the mistake | what was broken | tests that failed |
-| --- | --- | --- |
 """
 TAIL = """
 ## One policy for answers that were cut
@@ -145,7 +144,8 @@ nobody's fault and is left out.
 
 ## Loss and advantages
 
-`Verl.*` (src/learn/losses) and `Rows.TokenScoresAreThoseOfVerl` (src/model/arithmetic) compare every advantage, loss and gradient with VERL 0.9.1's to 1e-6 (log-probabilities of large logits: to what float32 holds):
+`Verl.*` (src/learn/losses) and `Rows.TokenScoresAreThoseOfVerl` (src/model/arithmetic) compare every advantage, loss and gradient with
+VERL 0.9.1's to 1e-6 (log-probabilities of large logits: to what float32 holds):
 GAE, GRPO, Dr.GRPO, RLOO, both clips and the dual clip, the three means and Dr.GRPO's, micro-batches, truncated importance weights,
 value loss, k1, k2, k3 and the adaptive coefficient, entropy, over-long answers; on random batches and on the edges (a group of one,
 equal and huge scores, one token, answers of which no token counts, ratios beyond e^20, values far out of their range).
@@ -153,11 +153,15 @@ equal and huge scores, one token, answers of which no token counts, ratios beyon
 """
 
 
+# Guarded: files of a module are compiled in groups.
 SWITCH = """#include <cstdlib>
+#ifndef KW_MAKES_MISTAKE
+#define KW_MAKES_MISTAKE
 [[maybe_unused]] static bool makes_mistake(int number) {
   const char* wanted = std::getenv("KERNELWRIGHT_MISTAKE");
   return wanted != nullptr && std::atoi(wanted) == number;
 }
+#endif
 """
 
 
@@ -171,7 +175,8 @@ def build(modules):
 
 def passes(one, number):
     module, name = one
-    done = run([str(BUILD / "src" / module / f"{module}_test"), f"--gtest_filter={name}"], KERNELWRIGHT_MISTAKE=str(number))
+    program = next((BUILD / "src").glob(f"*/{module}/{module}_test"))
+    done = run([str(program), f"--gtest_filter={name}"], KERNELWRIGHT_MISTAKE=str(number))
     if done.returncode == 0 and "1 test from" not in done.stdout:
         raise SystemExit(f"there is no test {name}")
     return done.returncode == 0
@@ -200,7 +205,11 @@ def look(chosen):
             noticed = not passes(one, number)
             missed += not noticed
             print(f"{number}/{len(MISTAKES)} {title}: {broken}: {one[1]} {'fails' if noticed else 'DOES NOT NOTICE'}", flush=True)
-        rows.append(f"| {'' if title == last else title} | {broken} | {', '.join(f'`{name}`' for _, name in tests)} |")
+        if title != last:
+            rows.append(f"- **{title}**")
+        seen = " ".join(f"`{name}`" for _, name in tests)
+        rows += textwrap.wrap(f"{broken}: {seen}", 138, initial_indent="  - ", subsequent_indent="    ", break_long_words=False,
+                              break_on_hyphens=False)
         last = title
     return rows, missed
 

@@ -72,6 +72,7 @@ std::optional<Level> level_from_name(std::string_view name) {
   const auto place = place_of(level_names, name);
   return place ? std::optional(static_cast<Level>(*place)) : std::nullopt;
 }
+std::vector<std::string> all_level_names() { return {level_names.begin(), level_names.end()}; }
 std::string_view name_of(Reduction reduction) { return reduction_names[static_cast<std::size_t>(reduction)]; }
 
 std::string_view description_of(Level level) {

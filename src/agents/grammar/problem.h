@@ -69,6 +69,7 @@ enum class Level : std::uint8_t {
 inline constexpr int level_count = static_cast<int>(Level::tensor) + 1;
 std::string_view name_of(Level level);
 std::optional<Level> level_from_name(std::string_view name);
+std::vector<std::string> all_level_names();
 // How a person asks for it: "a grid-stride loop with coalesced accesses".
 std::string_view description_of(Level level);
 

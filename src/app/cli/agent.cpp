@@ -6,6 +6,7 @@
 
 #include "agents/agent/answer.h"
 #include "agents/agent/prompt.h"
+#include "agents/grammar/problem.h"
 #include "agents/normal_form/normal_form.h"
 #include "agents/reward/verdict_file.h"
 #include "app/cli/command.h"
@@ -112,7 +113,7 @@ void add_agent_commands(CLI::App& app, Context& context) {
   prompt->add_option("--style", asked->style, "for the tiny model or for chat models")
       ->check(CLI::IsMember({"compact", "chatml"}))
       ->capture_default_str();
-  prompt->add_option("--level", asked->level, "generator: how far to go");
+  prompt->add_option("--level", asked->level, "generator: how far to go")->check(CLI::IsMember(all_level_names()));
   prompt->add_option("--target", asked->target, "the speedup over the naive kernel to reach");
   prompt->add_option("--kernel", asked->kernel, "optimizer and tester: the current kernel");
   prompt->add_option("--verdict", asked->verdict, "optimizer: what judge --json says about it");

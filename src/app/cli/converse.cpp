@@ -8,11 +8,13 @@
 #include "agents/episode/conversation_page.h"
 #include "agents/episode/episode_engine.h"
 #include "agents/episode/episode_json.h"
+#include "agents/grammar/problem.h"
 #include "agents/normal_form/normal_form.h"
 #include "app/cli/command.h"
 #include "app/cli/conversation_print.h"
 #include "app/cli/kernel_argument.h"
 #include "app/cli/model_load.h"
+#include "app/cli/task_check.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "kernel/judge/judge_session.h"
@@ -92,6 +94,7 @@ Result<void> write_results(const ConverseArguments& arguments, const Episode& ep
 
 Result<void> converse(Context& context, const ConverseArguments& arguments) {
   KW_TRY(Task task, task_from_argument(arguments.task));
+  KW_TRY_VOID(run_reference(task));  // a broken one is reported before anything is sampled
   EpisodeRequest request;
   request.task = std::make_shared<const Task>(std::move(task));
   request.level = arguments.level;
@@ -166,7 +169,8 @@ void add_options(CLI::App& command, ConverseArguments& arguments) {
   command.add_option("--max-tokens", arguments.answer_tokens, "of an answer")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command.add_option("--level", arguments.level, "what the Generator is asked for: naive, coalesced, shared ...");
+  command.add_option("--level", arguments.level, "what the Generator is asked for")
+      ->check(CLI::IsMember(all_level_names()));
   command.add_option("--backend", arguments.backend, "where kernels are judged")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "emulator", "gpu"}));
@@ -175,7 +179,7 @@ void add_options(CLI::App& command, ConverseArguments& arguments) {
       ->capture_default_str()
       ->check(CLI::IsMember(reward_shape_names()));
   command.add_option("--store", arguments.store,
-                     "keep the conversation in this file as it happens; the same command then goes on where it was");
+                     "keep the conversation in this file as it happens; the same command then resumes it");
   command.add_option("--html", arguments.html, "write the conversation as a page");
   command.add_option("-o,--out", arguments.out, "write the best kernel here");
 }

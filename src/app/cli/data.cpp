@@ -337,7 +337,7 @@ void add_data_command(CLI::App& app, Context& context) {
   families->callback([&context] { list_families(context); });
 
   arguments = new_arguments();
-  auto* make = data->add_subcommand("make", "Judges examples one by one and stores them; goes on where it was stopped");
+  auto* make = data->add_subcommand("make", "Judges examples one by one and stores them; resumes where it was stopped");
   add_json_flag(*make, context);
   add_stream_options(*make, *arguments);
   make->add_option("FOLDER", arguments->folder, "the store")->required();

@@ -69,8 +69,8 @@ fs::path folder_for(const TrainArguments& arguments) {
 Result<PipelineOutcome> train(const TrainArguments& arguments, const fs::path& folder) {
   if (arguments.resume || !arguments.says_how()) {
     KW_TRY(auto stored, run_configuration(folder));
-    if (!stored && arguments.resume) return Error{"there is no run to go on with in " + folder.string(), "", {}};
-    if (!stored) return Error{"how is it to train?", "--preset quickstart, laptop or h200, or --config FILE", {}};
+    if (!stored && arguments.resume) return Error{"there is no run to resume in " + folder.string(), "", {}};
+    if (!stored) return Error{"no configuration given", "--preset quickstart, laptop or h200, or --config FILE", {}};
     if (!arguments.says_how()) return run_pipeline(folder, *stored);
   }
   KW_TRY(const Configuration configuration, configuration_for(arguments));
@@ -90,7 +90,7 @@ void show_outcome(Context& context, const PipelineOutcome& outcome, const fs::pa
     std::cout << fmt::format("kernelwright optimize softmax --model {} shows them at work\n", folder.string());
   }
   if (!outcome.interrupted) return;
-  std::cerr << fmt::format("stopped; kernelwright train --resume {} goes on from here\n", folder.string());
+  std::cerr << fmt::format("stopped; kernelwright train --resume {} resumes it\n", folder.string());
   context.exit_code = exit_interrupted;
 }
 
@@ -119,7 +119,7 @@ void add_train_command(CLI::App& app, Context& context) {
   add_train_rl_command(*train_command, context);
   auto arguments = std::make_shared<TrainArguments>();
   train_command->add_option("RUN", arguments->run,
-                            "the run's folder, or its name in runs/ [the preset's]; one that is there is gone on with");
+                            "the run's folder, or its name in runs/ [the preset's]; an existing run is resumed");
   train_command->add_option("--preset", arguments->sources.preset, "quickstart, laptop or h200");
   train_command->add_option("--config", arguments->sources.file, "a YAML file, or config.json of a run");
   train_command->add_option("--set", arguments->sources.assignments, "KEY=VALUE (kernelwright config); may be repeated")
@@ -134,8 +134,7 @@ void add_train_command(CLI::App& app, Context& context) {
                           "a new model instead of the preset's start");
   train_command->add_flag("--skip-sft", arguments->skip_sft, "sft.enabled=false");
   train_command->add_flag("--skip-rl", arguments->skip_rl, "rl.enabled=false");
-  train_command->add_flag("--resume", arguments->resume,
-                          "go on with RUN as it was configured; an error if it is not there");
+  train_command->add_flag("--resume", arguments->resume, "resume RUN as it was configured; an error if there is none");
   add_json_flag(*train_command, context);
   train_command->footer(
       "Examples:\n"

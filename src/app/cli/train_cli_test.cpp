@@ -34,7 +34,7 @@ TEST(TrainCommand, SaysWhatIsAmiss) {
   expect_refused({"train", mine, "--preset", "quickstart", "--set", "rl.lrr=1"}, "do you mean rl.lr?");
   expect_refused({"train", mine, "--preset", "quickstart", "--algorithm", "magic"}, "--algorithm");
   expect_refused({"train", mine, "--preset", "quickstart", "--minutes", "0"}, "--minutes");
-  expect_refused({"train", "--resume", mine}, "there is no run to go on with");
+  expect_refused({"train", "--resume", mine}, "there is no run to resume");
   expect_refused({"train", mine, "--preset", "quickstart", "--skip-sft", "--from-nothing"}, "must be taught first");
   EXPECT_FALSE(fs::exists(mine)) << "nothing was begun";
   fs::create_directories(mine);

@@ -13,7 +13,7 @@ namespace kw::cli {
 
 void add_train_gather_command(CLI::App& train, Context& context) {
   auto* command = train.add_subcommand(
-      "gather", "Lets the agents talk about training tasks and keeps the conversations; goes on where it was stopped");
+      "gather", "Lets the agents talk about training tasks and keeps the conversations; resumes where it was stopped");
   auto arguments = std::make_shared<GatherArguments>();
   command->add_option("STORE", arguments->store, "SQLite file")->required();
   command->add_option("--model", arguments->model, "tiny, smollm2, or a folder of agents")->capture_default_str();

@@ -78,7 +78,7 @@ void add_conversation_options(CLI::App& rl, RlArguments& arguments) {
 
 void add_train_rl_command(CLI::App& train, Context& context) {
   auto* rl = train.add_subcommand(
-      "rl", "Reinforcement learning: the agents talk, the judge pays, the weights move; goes on where it was stopped");
+      "rl", "Reinforcement learning: the agents talk, the judge pays, the weights move; resumes where it was stopped");
   auto arguments = std::make_shared<RlArguments>();
   ReinforceOptions& options = arguments->rl;
   options.episode.turns = 2;

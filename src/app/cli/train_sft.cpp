@@ -9,7 +9,7 @@ namespace kw::cli {
 
 void add_train_sft_command(CLI::App& train, Context& context) {
   auto* sft = train.add_subcommand("sft",
-                                   "Supervised training on generated tasks and judged kernels; goes on where it "
+                                   "Supervised training on generated tasks and judged kernels; resumes where it "
                                    "was stopped");
   auto arguments = std::make_shared<SftArguments>();
   SupervisedOptions& training = arguments->training;

@@ -40,7 +40,7 @@ Result<void> set_shares(const std::vector<std::string>& texts, LessonPlan& plan)
       const std::string number = sign == std::string::npos ? "1" : text.substr(sign + 1);
       plan.share[kind] = std::strtod(number.c_str(), &end);
       if (number.empty() || *end != '\0')
-        return Error{"'" + number + "' is no share", "as in --lessons generate=0.6", {}};
+        return Error{"'" + number + "' is not a number", "as in --lessons generate=0.6", {}};
     }
     if (!known)
       return Error{

@@ -62,10 +62,11 @@ void add_sectors(std::vector<Sentence>& sentences, double sectors, double bytes,
     sentences.push_back(
         {weight * (1 - 4 / sectors), fixed(sectors, 1) + " sectors per " + what +
                                          " request: 4 would do for 4-byte values, 16 for 16-byte ones; " + remedy});
-  } else if (sectors > 5) {
+  } else if (sectors > 5) {  // a warp's values of 4, 8 or 16 bytes side by side are 4, 8 or 16 sectors
+    const std::string width = sectors <= 8.5 ? "8" : "16";
     sentences.push_back({0.3 * weight * (1 - 4 / sectors),
-                         fixed(sectors, 1) + " sectors per " + what + " request: right only if each thread moves " +
-                             fixed(sectors, 0) + " bytes at once; otherwise " + remedy});
+                         fixed(sectors, 1) + " sectors of 32 bytes per " + what + " request: a warp needs " + width +
+                             " for " + width + " bytes a thread and 4 for 4; with narrower values, " + remedy});
   }
 }
 

@@ -55,7 +55,10 @@ TEST(Advice, UncoalescedLoads) {
             "8.0 sectors per load request: 4 would do; make neighbouring threads read neighbouring addresses");
   // float2 needs 8, and without the width nobody can tell.
   EXPECT_FALSE(says(advise(counters, {8, 4}), "sectors"));
-  EXPECT_TRUE(says(advise(counters), "right only if each thread moves 8 bytes at once"));
+  EXPECT_TRUE(says(advise(counters), "a warp needs 8 for 8 bytes a thread and 4 for 4"));
+  counters.sectors_per_request_load = 13;
+  EXPECT_TRUE(
+      says(advise(counters), "13.0 sectors of 32 bytes per load request: a warp needs 16 for 16 bytes a thread"));
   counters.sectors_per_request_load = 31.9;
   advice = advise(counters);
   EXPECT_TRUE(advice.sentences[0].starts_with("31.9 sectors per load request: 4 would do for 4-byte values"))
