@@ -40,6 +40,9 @@ class FullSizeRun {
   Result<PreparedPlan> prepare_for_model() const;
 
  private:
+  // Warp instructions of one check; ten million take about a second of one core.
+  static constexpr double most_instructions = 250e6;
+
   struct Selected {
     bool all = false;
     std::set<std::uint64_t> blocks;

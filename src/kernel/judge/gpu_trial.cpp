@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "kernel/gpu/device_session.h"
+#include "kernel/judge/missing_time.h"
 #include "kernel/judge/wrong_answer.h"
 
 namespace kw {
@@ -24,18 +25,6 @@ std::string kind_of_fault(const std::string& text) {
   if (text.find("MISALIGNED") != std::string::npos) return "misaligned";
   if (text.find("STACK") != std::string::npos) return "stack_overflow";
   return "device_fault";
-}
-
-// A kernel that is not right has no time.
-void forget_times(Verdict& verdict) {
-  verdict.times.clear();
-  verdict.time_us.reset();
-  verdict.time_source.clear();
-  verdict.time_interval_us.reset();
-  verdict.speedup_naive.reset();
-  verdict.speedup_pytorch.reset();
-  verdict.speedup_interval.reset();
-  verdict.faster_than_naive = false;
 }
 
 bool is_poison(std::string_view bytes, std::int64_t element, std::size_t width) {

@@ -29,18 +29,6 @@ std::string kind_of(ExceededLimit::What what) {
   return "work_limit";
 }
 
-// A kernel that was not judged to the end has no time.
-void forget_times(Verdict& verdict) {
-  verdict.times.clear();
-  verdict.time_us.reset();
-  verdict.time_source.clear();
-  verdict.time_interval_us.reset();
-  verdict.speedup_naive.reset();
-  verdict.limiter.clear();
-  verdict.terms.clear();
-  verdict.hot_lines.clear();
-}
-
 }  // namespace
 
 JudgeLimits limits_for(double seconds, std::uint64_t memory_bytes) {

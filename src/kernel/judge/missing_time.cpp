@@ -18,7 +18,7 @@ bool is_time(double us) { return std::isfinite(us) && us > 0; }
 
 }  // namespace
 
-void set_no_time(Verdict& verdict, const std::string& reason, const std::string& advice) {
+void forget_times(Verdict& verdict) {
   verdict.times.clear();
   verdict.time_us.reset();
   verdict.time_source.clear();
@@ -30,6 +30,10 @@ void set_no_time(Verdict& verdict, const std::string& reason, const std::string&
   verdict.limiter.clear();
   verdict.terms.clear();
   verdict.hot_lines.clear();
+}
+
+void set_no_time(Verdict& verdict, const std::string& reason, const std::string& advice) {
+  forget_times(verdict);
   add_flag(verdict, no_time_flag);
   VerdictFinding finding;
   finding.kind = no_time_flag;

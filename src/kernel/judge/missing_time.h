@@ -11,6 +11,9 @@ namespace kw {
 inline constexpr const char* no_time_flag = "no_time";
 inline constexpr const char* not_timed_flag = "not_timed";
 
+// Of a kernel that is not right, or was not judged to the end.
+void forget_times(Verdict& verdict);
+
 // Also forgets what was timed so far: a mean over some of the sizes is not the time of the kernel.
 void set_no_time(Verdict& verdict, const std::string& reason, const std::string& advice = "");
 
