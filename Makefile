@@ -21,7 +21,7 @@ setup-program:
 	@scripts/setup.sh program
 
 build: setup
-	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
+	@cmake --preset release -DKW_VECTOR_UNITS=all >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
 	@cmake --build build -j $(JOBS)
 
 test: setup
@@ -51,7 +51,7 @@ test-faults: build
 # The program alone, and what it loads: tests take as long again to build.
 PROGRAM := kernelwright kernelwright_torch $(if $(wildcard /dev/nvidiactl),kernelwright_model_gpu)
 program: setup-program
-	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
+	@cmake --preset release $(if $(wildcard build/CMakeCache.txt),,-DKW_VECTOR_UNITS=native) >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
 	@cmake --build build -j $(JOBS) --target $(PROGRAM)
 
 # The program on the PATH, with its data files: make install PREFIX=~/.local
@@ -61,7 +61,9 @@ install: program
 	@echo "installed: $(PREFIX)/bin/kernelwright"
 
 # A tarball and a Debian package, in build/.
-package: program
+package: setup-program
+	@cmake --preset release -DKW_VECTOR_UNITS=all >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
+	@cmake --build build -j $(JOBS) --target $(PROGRAM)
 	@cd build && cpack >package.log || { cat package.log; exit 1; }; ls -sh kernelwright-*.tar.gz kernelwright-*.deb
 
 quickstart: program

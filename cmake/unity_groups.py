@@ -6,7 +6,7 @@ gives (declarations of a namespace begin in the first column), and the files are
 
     cmake/unity_groups.py SOURCE_ROOT OUTPUT.cmake
 
-writes `set(KW_UNITY_<path> <number>)` for every file of src and bench, which cmake/module.cmake reads."""
+writes `set(KW_UNITY_<path> <group>)` for every file of src and bench, which cmake/module.cmake reads."""
 import pathlib
 import re
 import sys
@@ -105,15 +105,15 @@ def group(sources, files):
 def main():
     root, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     sources = Sources(root)
-    lines, count = [], 0
+    lines = []
     folders = sorted({path.parent for place in ("src", "bench") for path in (root / place).rglob("*.cpp")})
     for folder in folders:
         files = sorted(folder.glob("*.cpp"))
         for kind in (lambda f: f.stem.endswith("_test"), lambda f: not f.stem.endswith(("_test", "_fuzz"))):
             for members in group(sources, [file for file in files if kind(file)]):
-                count += 1
-                for file in members["files"]:
-                    lines.append(f'set("KW_UNITY_{file.relative_to(root)}" {count})')
+                # Named by its first file: a new file elsewhere does not rename, and so rebuild, all later groups.
+                name = members["files"][0].stem
+                lines += [f'set("KW_UNITY_{file.relative_to(root)}" {name})' for file in members["files"]]
     text = "\n".join(lines) + "\n"
     if not output.exists() or output.read_text() != text:
         output.write_text(text)

@@ -47,11 +47,12 @@ TEST(CommandLine, HelpAndBadUsage) {
 
 TEST(CommandLine, TrainingThatCannotBeIsRefusedBeforeItBegins) {
   const std::string out = testing::TempDir() + "refused_training";
-  for (const std::vector<std::string>& bad : {std::vector<std::string>{"--model", "tiny-1m"},
-                                              {"--steps", "1", "--model", "no_such"},
-                                              {"--steps", "1", "--lessons", "no_such=1"},
-                                              {"--steps", "1", "--model", "tiny", "--method", "qlora"},
-                                              {"--steps", "1", "--model", "tiny", "--lessons", "optimise=1"}}) {
+  for (const std::vector<std::string>& bad :
+       {std::vector<std::string>{"--steps", "0", "--minutes", "0", "--model", "tiny-1m"},
+        {"--steps", "1", "--model", "no_such"},
+        {"--steps", "1", "--lessons", "no_such=1"},
+        {"--steps", "1", "--model", "tiny", "--method", "qlora"},
+        {"--steps", "1", "--model", "tiny", "--lessons", "optimise=1"}}) {
     std::vector<std::string> arguments{"train", "sft", out};
     arguments.insert(arguments.end(), bad.begin(), bad.end());
     const auto refused = run(arguments);

@@ -5,6 +5,8 @@
 #include <iostream>
 
 #include "app/cli/command.h"
+#include "app/cli/setting_options.h"
+#include "base/config/settings_page.h"
 
 namespace kw::cli {
 
@@ -12,14 +14,19 @@ void add_config_command(CLI::App& app, Context& context) {
   auto* config = app.add_subcommand("config", "The configuration of a training run: every key, its value and meaning");
   auto sources = std::make_shared<ConfigurationSources>();
   add_json_flag(*config, context);
-  config->add_option("--preset", sources->preset, "quickstart, laptop or h200");
-  config->add_option("--config", sources->file, "a YAML file, or config.json of a run");
-  config->add_option("--set", sources->assignments, "KEY=VALUE; may be repeated")->expected(1)->take_all();
+  add_setting_options(*config, SettingUser::train, *sources, false);
+  auto markdown = std::make_shared<bool>(false);
+  config->add_flag("--markdown", *markdown, "the table of all keys instead, as in docs/configuration.md");
   config->footer(
       "Examples:\n"
       "  kernelwright config --preset laptop > my.yaml     a file to change\n"
-      "  kernelwright config --config my.yaml --set rl.kl=0.01 --set rl.algorithm=dapo");
-  config->callback([&context, sources] {
+      "  kernelwright config --config my.yaml --set rl.kl=0.01 --set rl.algorithm=dapo\n"
+      "  kernelwright config --preset quickstart --rl-kl 0.01                          every key is an option, too");
+  config->callback([&context, sources, markdown] {
+    if (*markdown) {
+      std::cout << settings_page();
+      return;
+    }
     const auto configuration = load_configuration(*sources);
     if (!configuration.ok()) return fail(context, configuration.error());
     if (context.json)

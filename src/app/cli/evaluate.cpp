@@ -7,10 +7,9 @@
 #include <sstream>
 
 #include "app/cli/command.h"
-#include "app/cli/judge_options.h"
-#include "app/cli/model_load.h"
+#include "app/cli/setting_options.h"
 #include "app/evaluate/paired_comparison.h"
-#include "app/stages/evaluation_run.h"
+#include "app/stages/stage_settings.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 
@@ -18,7 +17,8 @@ namespace kw::cli {
 namespace {
 
 struct EvaluateCommand {
-  EvaluateArguments evaluation;
+  std::string model;
+  ConfigurationSources sources;
   std::string out;
   std::string html;
   std::vector<std::string> compare;
@@ -48,8 +48,16 @@ Result<void> write_page(const std::string& path, const FinishedEvaluation& finis
   return write_file_atomic(path, html_report(report));
 }
 
+Result<FinishedEvaluation> evaluation_of(const EvaluateCommand& command) {
+  KW_TRY(const Configuration configuration, load_configuration(command.sources));
+  SettingReader settings(configuration);
+  KW_TRY(EvaluateArguments arguments, evaluation_arguments(settings));
+  arguments.model = command.model;
+  return evaluate_agents(arguments);
+}
+
 void run_evaluation(Context& context, const EvaluateCommand& arguments) {
-  const auto done = evaluate_agents(arguments.evaluation);
+  const auto done = evaluation_of(arguments);
   if (!done.ok()) {
     fail(context, done.error());
     if (interrupted()) context.exit_code = exit_interrupted;
@@ -120,34 +128,9 @@ void add_evaluate_command(CLI::App& app, Context& context) {
       app.add_subcommand("evaluate", "How good a model is on tasks that it never saw; compares two results");
   auto arguments = std::make_shared<EvaluateCommand>();
   add_json_flag(*command, context);
-  command->add_option("MODEL", arguments->evaluation.model,
+  command->add_option("MODEL", arguments->model,
                       "tiny, smollm2, a run's name or folder, a folder with agents.json, or a model");
-  command->add_option("--split", arguments->evaluation.splits, "what is asked for; may be given several times")
-      ->check(CLI::IsMember({"composition", "novel", "suite"}))
-      ->capture_default_str();
-  command
-      ->add_option("--exam", arguments->evaluation.exams,
-                   "who is examined; optimizer: kernels to improve and as many to repair; may be given several times")
-      ->check(CLI::IsMember({"generator", "optimizer", "tester"}))
-      ->capture_default_str();
-  command->add_option("--tasks", arguments->evaluation.tasks, "of each split")
-      ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
-  command->add_option("--samples", arguments->evaluation.samples, "attempts at each task")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  command->add_option("--turns", arguments->evaluation.turns, "of a conversation; 1: no conversation")
-      ->check(CLI::Range(1, 20))
-      ->capture_default_str();
-  command->add_option("--temperature", arguments->evaluation.temperature, "0: always the likeliest token")
-      ->check(CLI::Range(0.0, 10.0))
-      ->capture_default_str();
-  command->add_option("--seed", arguments->evaluation.seed, "chooses the tasks and the samples")->capture_default_str();
-  command->add_option("--max-tokens", arguments->evaluation.max_tokens, "of an answer")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  add_device_option(*command, arguments->evaluation.device);
-  add_judge_options(*command, arguments->evaluation.judge);
+  add_setting_options(*command, SettingUser::evaluate, arguments->sources);
   command->add_option("--out", arguments->out, "writes everything as JSON, for --compare");
   command->add_option("--html", arguments->html, "writes a page with tables, speedups and conversations");
   command
@@ -169,7 +152,7 @@ void add_evaluate_command(CLI::App& app, Context& context) {
       "  kernelwright evaluate --compare s1/exams/step-00000000.json,s2/exams/step-00000000.json "
       "s1/exams/step-00000030.json,s2/exams/step-00000030.json --first-turns 1");
   command->callback([&context, arguments] {
-    if (arguments->evaluation.model.empty() == arguments->compare.empty())
+    if (arguments->model.empty() == arguments->compare.empty())
       return fail(context,
                   Error{"a MODEL is needed, or --compare with two files", "see kernelwright evaluate --help", {}});
     if (arguments->compare.empty()) return run_evaluation(context, *arguments);

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "app/cli/command.h"
+#include "app/cli/setting_options.h"
 #include "app/pipeline/pipeline.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
@@ -20,12 +21,11 @@ struct TrainArguments {
   std::string run;
   ConfigurationSources sources;
   bool skip_sft = false, skip_rl = false, resume = false;
-  std::string algorithm;
   double minutes = 0;
 
   bool says_how() const {
     return !sources.preset.empty() || !sources.file.empty() || !sources.assignments.empty() || sources.from_nothing ||
-           skip_sft || skip_rl || !algorithm.empty() || minutes > 0;
+           skip_sft || skip_rl || minutes > 0;
   }
 };
 
@@ -47,7 +47,6 @@ Result<Configuration> configuration_for(const TrainArguments& arguments) {
   ConfigurationSources sources = arguments.sources;
   if (arguments.skip_sft) sources.assignments.emplace_back("sft.enabled=false");
   if (arguments.skip_rl) sources.assignments.emplace_back("rl.enabled=false");
-  if (!arguments.algorithm.empty()) sources.assignments.push_back("rl.algorithm=" + arguments.algorithm);
   KW_TRY(Configuration configuration, load_configuration(sources));
   if (arguments.minutes > 0) {
     KW_TRY_VOID(scale_minutes(configuration, arguments.minutes));
@@ -120,13 +119,7 @@ void add_train_command(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<TrainArguments>();
   train_command->add_option("RUN", arguments->run,
                             "the run's folder, or its name in runs/ [the preset's]; an existing run is resumed");
-  train_command->add_option("--preset", arguments->sources.preset, "quickstart, laptop or h200");
-  train_command->add_option("--config", arguments->sources.file, "a YAML file, or config.json of a run");
-  train_command->add_option("--set", arguments->sources.assignments, "KEY=VALUE (kernelwright config); may be repeated")
-      ->expected(1)
-      ->take_all();
-  train_command->add_option("--algorithm", arguments->algorithm, "rl.algorithm")
-      ->check(CLI::IsMember({"grpo", "dr_grpo", "rloo", "dapo", "ppo"}));
+  add_setting_options(*train_command, SettingUser::train, arguments->sources, false);
   train_command
       ->add_option("--minutes", arguments->minutes, "for all training stages together, instead of the preset's")
       ->check(CLI::Range(0.01, 1e5));
@@ -137,6 +130,7 @@ void add_train_command(CLI::App& app, Context& context) {
   train_command->add_flag("--resume", arguments->resume, "resume RUN as it was configured; an error if there is none");
   add_json_flag(*train_command, context);
   train_command->footer(
+      "Every key of `kernelwright config` is an option too: rl.kl is --rl-kl, sft.lr is --sft-lr.\n\n"
       "Examples:\n"
       "  kernelwright train --preset quickstart                     ten minutes on two cores\n"
       "  kernelwright train my-run --preset laptop --minutes 20     an hour's recipe in a third of the time\n"

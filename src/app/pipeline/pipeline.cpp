@@ -36,12 +36,12 @@ Error something_else(const fs::path& folder) {
 
 class Pipeline {
  public:
-  Pipeline(fs::path folder, const Configuration& configuration, const PipelineHooks& hooks)
-      : folder_(std::move(folder)), configuration_(configuration), hooks_(hooks) {}
+  Pipeline(fs::path folder, Configuration configuration, const PipelineHooks& hooks)
+      : folder_(std::move(folder)), configuration_(std::move(configuration)), hooks_(hooks) {}
 
   Result<PipelineOutcome> run() {
-    SettingReader settings(configuration_);
-    KW_TRY(plan_, pipeline_plan(settings, folder_));
+    KW_TRY_VOID(settle(configuration_));
+    KW_TRY(plan_, pipeline_plan(configuration_, folder_));
     KW_TRY_VOID(prepare());
     add_stages();
     KW_TRY_VOID(take_up_record());
@@ -63,8 +63,10 @@ class Pipeline {
  private:
   Result<void> prepare() {
     KW_TRY(const auto before, run_configuration(folder_));
-    if (before)
+    if (before) {
       if (const auto keys = differing_keys(*before, configuration_); !keys.empty()) return other_configuration(keys);
+      for (const auto& [key, value] : before->measured()) configuration_.note_measured(key, value);
+    }
     RunLogOptions options;
     options.folder = folder_;
     options.name = folder_.filename().string();
@@ -162,7 +164,21 @@ class Pipeline {
     return Json{{"vocabulary", plan_.sft->vocabulary}};
   }
 
-  Result<Json> train_supervised() { return train_sft(*plan_.sft); }
+  Result<Json> train_supervised() {
+    KW_TRY(Json trained, train_sft(*plan_.sft));
+    KW_TRY_VOID(note_steps("sft", trained));
+    return trained;
+  }
+
+  // For whoever repeats the run: how many steps the minutes were worth.
+  Result<void> note_steps(const std::string& stage, const Json& result) {
+    const double minutes = configuration_.number(stage + ".minutes");
+    if (configuration_.whole(stage + ".steps") > 0 || minutes <= 0 || result.value("interrupted", false)) return {};
+    configuration_.note_measured(stage + ".steps", result.at("step").get<std::int64_t>());
+    // By minutes the learning rate of reinforcement learning stays where it is.
+    if (stage == "rl") configuration_.note_measured("rl.last_lr", 1);
+    return log_->set_configuration(configuration_.to_json());
+  }
 
   Result<Json> train_on_conversations() {
     std::error_code failed;
@@ -176,6 +192,7 @@ class Pipeline {
       return gathered;
     }
     KW_TRY(Json trained, train_sft(*plan_.compatibility));
+    KW_TRY_VOID(note_steps("compatibility", trained));
     trained["conversations"] = gathered.at("conversations");
     trained["answers"] = gathered.at("answers");
     trained["worked"] = gathered.at("worked");
@@ -194,7 +211,11 @@ class Pipeline {
     return write_agents_file(to, base.empty() ? agents.base.string() : base.string(), adapters);
   }
 
-  Result<Json> reinforce_agents() { return train_rl(*plan_.rl); }
+  Result<Json> reinforce_agents() {
+    KW_TRY(Json trained, train_rl(*plan_.rl));
+    KW_TRY_VOID(note_steps("rl", trained));
+    return trained;
+  }
 
   // Who sits the exam.
   std::vector<std::pair<std::string, std::string>> examined() const {
@@ -274,7 +295,7 @@ class Pipeline {
   }
 
   fs::path folder_;
-  const Configuration& configuration_;
+  Configuration configuration_;
   const PipelineHooks& hooks_;
   PipelinePlan plan_;
   std::vector<Stage> stages_;
@@ -293,9 +314,11 @@ Result<std::optional<Configuration>> run_configuration(const fs::path& folder) {
     if (fs::is_empty(folder, failed) && !failed) return std::optional<Configuration>();
     return something_else(folder);
   }
+  // A stage's own folder has a config.json too.
+  if (fs::exists(folder / "checkpoints", failed) && !fs::exists(record_file(folder), failed))
+    return something_else(folder);
   KW_TRY(const std::string text, read_file(file, max_configuration_bytes));
   Configuration configuration;
-  // A run of `train sft` has a config.json too; its keys are not these.
   const auto merged = configuration.merge(text, file.string(), "config.json");
   if (!merged.ok()) {
     Error error = something_else(folder);

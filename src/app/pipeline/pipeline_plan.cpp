@@ -1,347 +1,125 @@
 #include "app/pipeline/pipeline_plan.h"
 
-#include <algorithm>
-
-#include "app/stages/cores.h"
-#include "kernel/task/task_file.h"
+#include <fmt/format.h>
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::vector<Family>> families_of(SettingReader& settings) {
-  std::vector<Family> families;
-  const auto novel = novel_families();
-  for (const std::string& name : settings.list("data.families")) {
-    const auto family = family_from_name(name);
-    if (!family)
-      return Error{"data.families: there is no family '" + name + "'", "kernelwright data families names them", {}};
-    if (std::ranges::find(novel, *family) != novel.end())
-      return Error{"data.families: " + name + " is held out: training never shows it", "", {}};
-    families.push_back(*family);
+class Planner {
+ public:
+  Planner(Configuration configuration, const fs::path& folder, std::set<std::string, std::less<>>* read)
+      : configuration_(std::move(configuration)), folder_(folder), name_(folder.filename().string()), read_(read) {}
+
+  Result<PipelinePlan> plan() {
+    KW_TRY_VOID(settle(configuration_));
+    SettingReader settings(configuration_);
+    const bool from_nothing = settings.text("model.start") == "nothing";
+    if (!from_nothing) plan_.start = settings.text("model.start");
+    plan_.last = plan_.start;
+    plan_.report = settings.flag("run.report");
+    const bool with_sft = settings.flag("sft.enabled");
+    const bool with_compatibility = settings.flag("compatibility.enabled") && with_sft;
+    const bool with_rl = settings.flag("rl.enabled"), with_evaluation = settings.flag("evaluation.enabled");
+    note(settings);
+    // What is switched off is planned too: values that cannot be are refused whoever would have used them.
+    KW_TRY_VOID(plan_sft(with_sft, from_nothing));
+    KW_TRY_VOID(plan_compatibility(with_compatibility));
+    KW_TRY_VOID(plan_rl(with_rl));
+    KW_TRY_VOID(plan_evaluation(with_evaluation));
+    if (!plan_.sft && !plan_.rl && !plan_.evaluation)
+      return Error{"there is nothing to do: sft, rl and evaluation are all switched off", "", {}};
+    return std::move(plan_);
   }
-  return families;
-}
 
-ScheduleShape schedule_shape(const std::string& name) {
-  if (name == "constant") return ScheduleShape::constant;
-  return name == "linear" ? ScheduleShape::linear : ScheduleShape::cosine;
-}
-
-// Steps, or else minutes: the modules want one of them.
-template <class Options>
-void set_length(SettingReader& settings, const std::string& section, Options& options) {
-  options.steps = settings.whole(section + ".steps");
-  options.minutes = settings.number(section + ".minutes");
-  if (options.steps > 0) options.minutes = 0;
-}
-
-JudgeSessionOptions judge_options(SettingReader& settings) {
-  JudgeSessionOptions judge;
-  judge.backend = settings.text("judge.on");
-  judge.profile = settings.text("judge.profile");
-  judge.workers = settings.whole<int>("judge.workers");
-  judge.cache = settings.flag("judge.cache");
-  judge.purpose = JudgePurpose::training;
-  return judge;
-}
-
-StoreOptions store_options(SettingReader& settings, const fs::path& folder, const std::vector<Family>& families) {
-  StoreOptions store;
-  store.folder = folder;
-  store.stream.seed = settings.whole<std::uint64_t>("data.seed");
-  store.stream.families = families;
-  store.tasks = settings.whole<std::uint64_t>("data.tasks");
-  store.mutants = settings.whole<int>("data.mutants");
-  // What the Generator will write is what the Optimizer should have seen.
-  store.formulas = settings.number("sft.house_style") * settings.number("sft.formulas");
-  if (const auto suite = suite_folder(); suite.ok()) store.suite = *suite;
-  return store;
-}
-
-void set_lessons(SettingReader& settings, LessonPlan& plan) {
-  plan.share[static_cast<int>(LessonKind::generate)] = settings.number("sft.generate");
-  plan.share[static_cast<int>(LessonKind::optimise)] = settings.number("sft.optimise");
-  plan.share[static_cast<int>(LessonKind::repair)] = settings.number("sft.repair");
-  plan.share[static_cast<int>(LessonKind::report)] = settings.number("sft.report");
-  plan.house_style = settings.number("sft.house_style");
-  plan.formulas = settings.number("sft.formulas");
-  plan.drill = settings.number("sft.drill");
-  plan.generate_first = settings.whole("sft.generate_first");
-  plan.ramp = settings.whole("sft.ramp");
-  plan.level_named = settings.number("sft.level_named");
-  plan.plain_unnamed = settings.number("sft.plain");
-  plan.rewrite = settings.number("sft.rewrite");
-  plan.unjudged = settings.number("sft.unjudged");
-  plan.tried = settings.number("sft.tried");
-  plan.longest = settings.whole("sft.longest");
-}
-
-SftArguments sft_arguments(SettingReader& settings, const JudgeSessionOptions& judge,
-                           const std::vector<Family>& families) {
-  SftArguments sft;
-  const bool from_nothing = settings.text("model.start") == "nothing";
-  sft.model = settings.text(from_nothing ? "model.shape" : "model.start");
-  sft.method = settings.text("model.method");
-  sft.rank = settings.whole("model.rank");
-  sft.alpha = settings.number("model.alpha");
-  sft.device = settings.text("model.device");
-  sft.threads = settings.whole<int>("model.threads");
-  sft.vocabulary = settings.whole<std::size_t>("tokenizer.vocabulary");
-  sft.vocabulary_tasks = settings.whole<std::size_t>("tokenizer.tasks");
-  set_lessons(settings, sft.plan);
-  sft.plan.families = families;
-  set_length(settings, "sft", sft.training);
-  sft.training.batch_tokens = settings.whole("sft.batch");
-  sft.training.pass_tokens = settings.whole("sft.pass");
-  sft.training.peak_learning_rate = settings.number("sft.lr");
-  sft.training.shape = schedule_shape(settings.text("sft.schedule"));
-  sft.training.warm_up_share = settings.number("sft.warm_up");
-  sft.training.last_share = settings.number("sft.last_lr");
-  sft.training.evaluations = static_cast<double>(settings.whole("sft.evaluations"));
-  sft.training.log_every = settings.whole("sft.log_every");
-  sft.training.checkpoint_every = settings.whole("sft.checkpoint_every");
-  sft.training.producers = settings.whole<int>("sft.producers");
-  sft.optimizer = settings.text("sft.optimizer");
-  sft.beta1 = settings.number("sft.beta1");
-  sft.beta2 = settings.number("sft.beta2");
-  sft.weight_decay = settings.number("sft.weight_decay");
-  sft.clip_norm = settings.number("sft.clip_norm");
-  sft.exam = settings.whole<std::size_t>("sft.exam");
-  sft.optimizer_exam = settings.whole<std::size_t>("sft.optimizer_exam");
-  sft.exam_seed = settings.whole<std::uint64_t>("evaluation.seed");
-  sft.answer_tokens = settings.whole("evaluation.answer_tokens");
-  sft.audit = settings.number("sft.audit");
-  sft.seed = settings.whole<std::uint64_t>("run.seed");
-  sft.keep_checkpoints = settings.whole<int>("run.keep_checkpoints");
-  sft.judge = judge;
-  return sft;
-}
-
-GatherArguments gather_arguments(SettingReader& settings, const JudgeSessionOptions& judge,
-                                 const std::vector<Family>& families) {
-  GatherArguments gather;
-  gather.families = families;
-  gather.tasks = settings.whole<std::uint64_t>("compatibility.tasks");
-  gather.turns = settings.whole<int>("compatibility.turns");
-  gather.samples = settings.whole("compatibility.samples");
-  gather.temperature = static_cast<float>(settings.number("compatibility.temperature"));
-  gather.answer_tokens = settings.whole("rl.answer_tokens");
-  gather.seed = settings.whole<std::uint64_t>("run.seed");
-  gather.device = settings.text("model.device");
-  gather.threads = settings.whole<int>("model.threads");
-  gather.judge = judge;
-  return gather;
-}
-
-// As stage 1, from its agents, with their own answers among the lessons.
-SftArguments compatibility_arguments(SettingReader& settings, const SftArguments& sft) {
-  SftArguments compatibility = sft;
-  set_length(settings, "compatibility", compatibility.training);
-  compatibility.training.peak_learning_rate = settings.number("compatibility.lr");
-  compatibility.own = settings.number("compatibility.own_share");
-  compatibility.seed = sft.seed + 1;  // other lessons than those of stage 1
-  compatibility.plan.ramp = 0;        // it has been climbed
-  compatibility.plan.generate_first = 0;
-  compatibility.plan.drill = 0;
-  return compatibility;
-}
-
-CurriculumRules curriculum_rules(SettingReader& settings) {
-  const bool tiers = settings.text("curriculum.kind") != "easy_medium_hard";
-  CurriculumRules rules = tiers ? four_tiers() : easy_medium_hard();
-  const double compile_rate = settings.number("curriculum.compile_rate");
-  const double pass_rate = settings.number("curriculum.pass_rate");
-  const auto answers = settings.whole("curriculum.answers");
-  for (TierGate& gate : rules.gates) {
-    if (tiers) {
-      gate.compile_rate = compile_rate;
-      gate.pass_rate = pass_rate;
+ private:
+  Result<void> plan_sft(bool wanted, bool from_nothing) {
+    KW_TRY(Configuration stage, stage_alone(configuration_, "sft"));
+    SettingReader settings(stage);
+    KW_TRY(StoreOptions store, store_options(settings));
+    store.folder = folder_ / "store";
+    const std::string given = settings.text("data.store");
+    KW_TRY(SftArguments sft, sft_arguments(settings));
+    note(settings);
+    const bool judged_lessons = sft.plan.share[1] + sft.plan.share[2] + sft.plan.share[3] > 0;
+    if (judged_lessons && given.empty()) {
+      KW_TRY_VOID(stage.set("data.store=" + store.folder.string(), "the run"));
+      KW_TRY_VOID(configuration_.set("data.store=" + store.folder.string(), "the run"));
+      if (wanted) plan_.data = store;
     }
-    gate.answers = answers;
+    plan_.judge = sft.judge;
+    if (!wanted) return {};
+    SettingReader with_store(stage);
+    KW_TRY(plan_.sft, sft_arguments(with_store));
+    if (!judged_lessons) plan_.sft->store.clear();
+    plan_.vocabulary = from_nothing;
+    plan_.sft->out = (folder_ / "sft").string();
+    plan_.sft->name = name_ + "/sft";
+    plan_.last = plan_.supervised = (folder_ / "sft" / "agents").string();
+    return {};
   }
-  rules.window = settings.whole<std::size_t>("curriculum.window");
-  rules.review = settings.number("curriculum.review");
-  rules.least_weight = settings.number("curriculum.least_weight");
-  rules.memory = settings.number("curriculum.memory");
-  return rules;
-}
 
-void set_reward(SettingReader& settings, RlArguments& rl) {
-  rl.reward = settings.text("reward.shape");
-  rl.terms = settings.list("reward.terms");
-  rl.gate = settings.text("reward.gate");
-  rl.speed_scale = settings.text("reward.speed_scale");
-  rl.target_speedup = settings.number("reward.target_speedup");
-  rl.improvement_target = settings.number("reward.improvement_target");
-  rl.repair = settings.number("reward.repair");
-}
+  Result<void> plan_compatibility(bool wanted) {
+    Configuration stage = configuration_;
+    if (wanted) KW_TRY_VOID(stage.set("model.start=" + plan_.last, "the run"));
+    SettingReader settings(stage);
+    KW_TRY(GatherArguments gather, gather_arguments(settings));
+    for (const char* key : {"steps", "minutes", "lr", "own_share"})
+      settings.value(fmt::format("compatibility.{}", key));
+    note(settings);
+    if (!wanted) return {};
+    gather.store = (folder_ / "compatibility" / "conversations.db").string();
+    KW_TRY(Configuration training, compatibility_as_sft(std::move(stage)));
+    KW_TRY_VOID(training.set("sft.conversations=" + gather.store, "the run"));
+    SettingReader training_settings(training);
+    KW_TRY(plan_.compatibility, sft_arguments(training_settings));
+    plan_.compatibility->store = plan_.sft->store;
+    plan_.compatibility->out = (folder_ / "compatibility").string();
+    plan_.compatibility->name = name_ + "/compatibility";
+    plan_.gather = std::move(gather);
+    plan_.last = plan_.supervised = (folder_ / "compatibility" / "agents").string();
+    return {};
+  }
 
-void set_update(SettingReader& settings, RlArguments& rl) {
-  UpdateOptions& update = rl.rl.update;
-  update.epochs = settings.whole<int>("rl.epochs");
-  rl.mini_batches = settings.whole<int>("rl.mini_batches");
-  update.pass_tokens = settings.whole("rl.pass");
-  rl.clip_low = settings.number("rl.clip");
-  rl.clip_high = settings.number("rl.clip_high");
-  update.clip.dual = settings.number("rl.clip_dual");
-  update.entropy_bonus = settings.number("rl.entropy_bonus");
-  update.most_importance = settings.number("rl.most_importance");
-  update.gamma = settings.number("rl.gamma");
-  update.lambda = settings.number("rl.lambda");
-  update.value_clip = settings.number("rl.value_clip");
-  rl.rl.kl.coefficient = settings.number("rl.kl");
-  rl.rl.kl.horizon = settings.number("rl.kl_horizon");
-  rl.kl_target = settings.number("rl.kl_target");
-  rl.kl_estimator = settings.text("rl.kl_estimator");
-  rl.optimizer = settings.text("rl.optimizer");
-  rl.rl.learning_rate = settings.number("rl.lr");
-  rl.rl.warm_up_steps = settings.whole("rl.warm_up");
-  rl.rl.last_share = settings.number("rl.last_lr");
-  rl.beta1 = settings.number("rl.beta1");
-  rl.beta2 = settings.number("rl.beta2");
-  rl.weight_decay = settings.number("rl.weight_decay");
-  rl.clip_norm = settings.number("rl.clip_norm");
-  rl.rl.critic_learning_rate = settings.number("rl.critic_lr");
-  rl.critic_warm_up = settings.whole("rl.critic_warm_up");
-  GuardOptions& guard = rl.rl.guard;
-  guard.most_kl = settings.number("rl.guard_kl");
-  guard.least_entropy = settings.number("rl.guard_least_entropy");
-  guard.most_entropy = settings.number("rl.guard_most_entropy");
-  guard.most_fall = settings.number("rl.guard_fall");
-  guard.patience = settings.whole<int>("rl.guard_patience");
-  guard.cut = settings.number("rl.guard_cut");
-  guard.most_cuts = settings.whole<int>("rl.guard_cuts");
-}
+  Result<void> plan_rl(bool wanted) {
+    KW_TRY(Configuration stage, stage_alone(configuration_, "rl"));
+    if (wanted) KW_TRY_VOID(stage.set("model.start=" + plan_.last, "the run"));
+    SettingReader settings(stage);
+    KW_TRY(RlArguments rl, rl_arguments(settings));
+    note(settings);
+    if (!wanted) return {};
+    rl.out = (folder_ / "rl").string();
+    rl.name = name_ + "/rl";
+    plan_.rl = std::move(rl);
+    plan_.last = (folder_ / "rl" / "agents").string();
+    return {};
+  }
 
-void set_conversations(SettingReader& settings, RlArguments& rl) {
-  ReinforceOptions& options = rl.rl;
-  options.tasks = settings.whole("rl.tasks");
-  options.group = settings.whole("rl.group");
-  options.episode.turns = settings.whole<int>("rl.turns");
-  options.episode.temperature = static_cast<float>(settings.number("rl.temperature"));
-  options.episode.answer_tokens = settings.whole("rl.answer_tokens");
-  options.in_flight = settings.whole<std::size_t>("rl.in_flight");
-  options.keep_conversations = settings.whole("rl.keep_conversations");
-  rl.stop_reward = settings.number("rl.stop_reward");
-  rl.refills = settings.whole<int>("rl.refills");
-  rl.overlong_buffer = settings.whole("rl.overlong");
-  rl.credit = settings.text("rl.credit");
-  CreditOptions& credit = options.credit;
-  credit.overlong_penalty = settings.number("rl.overlong_penalty");
-  credit.final_share.immediate = settings.number("rl.credit_immediate");
-  credit.final_share.final_share = settings.number("rl.credit_final");
-  credit.final_share.discount = settings.number("rl.credit_final_discount");
-  credit.discount = settings.number("rl.credit_discount");
-}
+  Result<void> plan_evaluation(bool wanted) {
+    SettingReader settings(configuration_);
+    KW_TRY(EvaluateArguments evaluation, evaluation_arguments(settings));
+    note(settings);
+    if (wanted) plan_.evaluation = std::move(evaluation);
+    return {};
+  }
 
-RlArguments rl_arguments(SettingReader& settings, const JudgeSessionOptions& judge) {
-  RlArguments rl;
-  rl.algorithm = settings.text("rl.algorithm");
-  // Adapters on a base in 4 bits are adapters: the base stays as its file has it.
-  rl.method = settings.text("model.method") == "full" ? "full" : "lora";
-  rl.rank = settings.whole("model.rank");
-  rl.alpha = settings.number("model.alpha");
-  rl.device = settings.text("model.device");
-  rl.threads = settings.whole<int>("model.threads");
-  set_length(settings, "rl", rl.rl);
-  set_update(settings, rl);
-  set_conversations(settings, rl);
-  set_reward(settings, rl);
-  rl.curriculum = settings.text("curriculum.kind");
-  rl.rules = curriculum_rules(settings);
-  rl.pool = settings.whole<std::size_t>("curriculum.pool");
-  rl.families = settings.list("data.families");
-  rl.judge_on = judge.backend;
-  rl.profile = judge.profile;
-  rl.cache = judge.cache;
-  rl.rl.judge_workers = judge.workers;
-  rl.exam = settings.whole<std::size_t>("rl.exam");
-  rl.exam_samples = settings.whole("rl.exam_samples");
-  rl.exam_seed = settings.whole<std::uint64_t>("evaluation.seed");
-  rl.rl.evaluations = static_cast<double>(settings.whole("rl.evaluations"));
-  rl.rl.checkpoint_every = settings.whole("rl.checkpoint_every");
-  rl.rl.seed = settings.whole<std::uint64_t>("run.seed");
-  rl.keep_checkpoints = settings.whole<int>("run.keep_checkpoints");
-  return rl;
-}
+  void note(const SettingReader& settings) {
+    if (read_ != nullptr) read_->insert(settings.read().begin(), settings.read().end());
+  }
 
-Result<EvaluateArguments> evaluation_arguments(SettingReader& settings, const JudgeSessionOptions& judge,
-                                               const RlArguments& rl) {
-  EvaluateArguments evaluation;
-  evaluation.splits = settings.list("evaluation.splits");
-  evaluation.tasks = settings.whole<std::size_t>("evaluation.tasks");
-  evaluation.optimizer_tasks = settings.whole<std::size_t>("evaluation.optimizer_tasks");
-  if (evaluation.optimizer_tasks > 0) evaluation.exams.emplace_back("optimizer");
-  evaluation.samples = settings.whole("evaluation.samples");
-  evaluation.temperature = settings.number("evaluation.temperature");
-  evaluation.max_tokens = settings.whole("evaluation.answer_tokens");
-  evaluation.seed = settings.whole<std::uint64_t>("evaluation.seed");
-  evaluation.turns = settings.whole<int>("rl.turns");
-  evaluation.device = settings.text("model.device");
-  evaluation.threads = settings.whole<int>("model.threads");
-  evaluation.judge = judge;
-  evaluation.judge.purpose = JudgePurpose::exam;
-  KW_TRY(evaluation.worth, reward_shape_for(rl, std::nullopt));
-  return evaluation;
-}
+  Configuration configuration_;
+  fs::path folder_;
+  std::string name_;
+  std::set<std::string, std::less<>>* read_;
+  PipelinePlan plan_;
+};
 
 }  // namespace
 
-Result<PipelinePlan> pipeline_plan(SettingReader& settings, const fs::path& folder) {
-  const std::string name = folder.filename().string();
-  const auto stage_folder = [&](const char* stage) { return (folder / stage).string(); };
-  PipelinePlan plan;
-  plan.judge = judge_options(settings);
-  plan.report = settings.flag("run.report");
-  KW_TRY(const std::vector<Family> families, families_of(settings));
-  const std::string given_store = settings.text("data.store");
-  const StoreOptions store = store_options(settings, folder / "store", families);
-  SftArguments sft = sft_arguments(settings, plan.judge, families);
-  const GatherArguments gather = gather_arguments(settings, plan.judge, families);
-  SftArguments compatibility = compatibility_arguments(settings, sft);
-  RlArguments rl = rl_arguments(settings, plan.judge);
-  KW_TRY(EvaluateArguments evaluation, evaluation_arguments(settings, plan.judge, rl));
-
-  const bool from_nothing = settings.text("model.start") == "nothing";
-  if (!from_nothing) plan.start = settings.text("model.start");
-  plan.last = plan.start;
-  const bool judged_lessons = sft.plan.share[1] + sft.plan.share[2] + sft.plan.share[3] > 0;
-  const bool with_sft = settings.flag("sft.enabled");
-  const bool with_compatibility = settings.flag("compatibility.enabled") && with_sft;
-  if (judged_lessons) sft.store = given_store.empty() ? store.folder.string() : given_store;
-  if (with_sft) {
-    if (judged_lessons && given_store.empty()) plan.data = store;
-    plan.vocabulary = from_nothing;
-    sft.out = stage_folder("sft");
-    sft.name = name + "/sft";
-    plan.sft = sft;
-    plan.last = plan.supervised = (folder / "sft" / "agents").string();
-  }
-  if (with_compatibility) {
-    plan.gather = gather;
-    plan.gather->store = (folder / "compatibility" / "conversations.db").string();
-    plan.gather->model = plan.last;
-    compatibility.store = sft.store;
-    compatibility.out = stage_folder("compatibility");
-    compatibility.name = name + "/compatibility";
-    compatibility.model = plan.last;
-    compatibility.conversations = plan.gather->store;
-    plan.compatibility = compatibility;
-    plan.last = plan.supervised = (folder / "compatibility" / "agents").string();
-  }
-  if (settings.flag("rl.enabled")) {
-    rl.out = stage_folder("rl");
-    rl.name = name + "/rl";
-    rl.model = plan.last;
-    plan.rl = rl;
-    plan.last = (folder / "rl" / "agents").string();
-  }
-  if (settings.flag("evaluation.enabled")) plan.evaluation = evaluation;
-  if (!plan.sft && !plan.rl && !plan.evaluation)
-    return Error{"there is nothing to do: sft, rl and evaluation are all switched off", "", {}};
-  return plan;
+Result<PipelinePlan> pipeline_plan(Configuration configuration, const fs::path& folder,
+                                   std::set<std::string, std::less<>>* read) {
+  return Planner(std::move(configuration), folder, read).plan();
 }
 
 }  // namespace kw

@@ -1,16 +1,12 @@
 #pragma once
-// From a configuration to what each stage is asked for. This is the only place that knows the keys by name.
+// From a configuration to the stages of a run: which there are, what each starts from, and where it writes.
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
-#include "app/pipeline/setting_reader.h"
-#include "app/stages/evaluation_run.h"
-#include "app/stages/gather_run.h"
-#include "app/stages/reinforce_run.h"
-#include "app/stages/supervised_run.h"
-#include "learn/data/store.h"
+#include "app/stages/stage_settings.h"
 
 namespace kw {
 
@@ -29,7 +25,8 @@ struct PipelinePlan {
   bool report = true;
 };
 
-// `folder`: of the run. Errors name the key.
-Result<PipelinePlan> pipeline_plan(SettingReader& settings, const std::filesystem::path& folder);
+// `folder`: of the run. Errors name the key. `read`, unless it is null, gets the keys that were looked at.
+Result<PipelinePlan> pipeline_plan(Configuration configuration, const std::filesystem::path& folder,
+                                   std::set<std::string, std::less<>>* read = nullptr);
 
 }  // namespace kw

@@ -109,7 +109,8 @@ TEST(Pipeline, FoldersOfOtherThingsAreLeftAlone) {
   fs::create_directories(folder.path() / "photos");
   std::ofstream(folder.path() / "photos" / "cat.jpg") << "cat";
   fs::create_directories(folder.path() / "sft");
-  std::ofstream(folder.path() / "sft" / "config.json") << R"({"model": "tiny-1m", "steps": 3})";
+  std::ofstream(folder.path() / "sft" / "config.json") << "{}";
+  fs::create_directories(folder.path() / "sft" / "checkpoints");
   std::ofstream(folder.path() / "file") << "text";
   for (const char* name : {"photos", "sft", "file"}) {
     const auto outcome = run_pipeline(folder.path() / name, configured({}));
@@ -224,6 +225,41 @@ TEST(PipelineSlow, ALostRecordCostsNothing) {
   ASSERT_TRUE(again.ok()) << to_string(again.error());
   EXPECT_TRUE(again->record.finished());
   EXPECT_TRUE(traces_of(run) == before);
+}
+
+// Also of each stage's own folder, and where minutes were asked for.
+TEST(PipelineSlow, ConfigJsonRepeatsTheRunBitForBit) {
+  const TemporaryFolder folder;
+  const fs::path run = folder.path() / "run";
+  auto settings = short_run;
+  settings.insert(settings.end(), {"sft.steps=0", "sft.minutes=0.02", "rl.steps=0", "rl.minutes=0.02", "rl.last_lr=0.1",
+                                   "evaluation.tasks=1"});
+  const auto first = run_pipeline(run, configured(settings));
+  ASSERT_TRUE(first.ok()) << to_string(first.error());
+  const auto expected = traces_of(run);
+  const Json json = Json::parse(text_of(run / "config.json"));
+  EXPECT_GE(json.at("measured").at("sft.steps").get<int>(), 1);
+  EXPECT_GE(json.at("measured").at("rl.steps").get<int>(), 1);
+  EXPECT_EQ(json.at("sft").at("steps"), 0) << "what was asked for stays";
+  const auto repeat = [&](const fs::path& file, const char* name) {
+    const auto configuration = load_configuration({.preset = "", .file = file, .assignments = {}});
+    EXPECT_TRUE(configuration.ok()) << to_string(configuration.error());
+    const auto outcome = run_pipeline(folder.path() / name, *configuration);
+    EXPECT_TRUE(outcome.ok()) << to_string(outcome.error());
+    return traces_of(folder.path() / name);
+  };
+  EXPECT_TRUE(repeat(run / "config.json", "again") == expected);
+  for (const char* stage : {"sft", "compatibility", "rl"}) {
+    const std::string in = std::string(stage) == "rl" ? "rl" : "sft";
+    const auto alone = repeat(run / stage / "config.json", stage);
+    EXPECT_EQ(alone.size(), 1u) << stage;
+    EXPECT_EQ(alone.at(in + "/agents/model.safetensors"), expected.at(std::string(stage) + "/agents/model.safetensors"))
+        << stage;
+  }
+  // Resumed, it is still the same run.
+  const auto resumed = run_pipeline(run, configured(settings));
+  ASSERT_TRUE(resumed.ok()) << to_string(resumed.error());
+  EXPECT_EQ(Json::parse(text_of(run / "config.json")), json);
 }
 
 TEST(PipelineSlow, FromNothing) {

@@ -27,10 +27,16 @@ std::optional<double> number_in(const Json& json, const char* key) {
   return json[key].get<double>();
 }
 
+// Runs of older programs have a stage's facts without sections.
+const Json& section_of(const Json& configuration, const char* name) {
+  return configuration.is_object() && configuration.contains(name) ? configuration[name] : configuration;
+}
+
 class Curves {
  public:
   explicit Curves(const StageParts& stage) : stage_(stage) {
-    const auto tasks = number_in(stage.configuration, "tasks"), group = number_in(stage.configuration, "group");
+    const Json& facts = section_of(stage.configuration, "rl");
+    const auto tasks = number_in(facts, "tasks"), group = number_in(facts, "group");
     if (tasks && group && *tasks > 0 && *group > 0) conversations_ = *tasks * *group;
     const MetricSeries* tier = stage.metric("curriculum/tier");
     for (std::size_t i = 1; tier != nullptr && i < tier->size(); ++i)

@@ -38,6 +38,22 @@ double sum_of(const MetricSeries* series) {
   return sum;
 }
 
+// Runs of older programs have a stage's facts without sections.
+std::string text_in_section(const Json& configuration, const char* section, const char* key, const char* before) {
+  if (configuration.is_object() && configuration.contains(section) && configuration[section].is_object())
+    return text_in(configuration[section], key);
+  return text_in(configuration, before);
+}
+
+std::string start_of(const Json& configuration) {
+  const std::string start = text_in_section(configuration, "model", "start", "model");
+  return start == "nothing" ? text_in_section(configuration, "model", "shape", "model") : start;
+}
+
+std::string algorithm_of(const StageParts& stage) {
+  return stage.reinforces() ? text_in_section(stage.configuration, "rl", "algorithm", "algorithm") : "";
+}
+
 // "tiny, grpo, 21 steps, 8 min 52 s"
 std::string subtitle_of(const RunParts& parts) {
   std::vector<std::string> words;
@@ -45,11 +61,10 @@ std::string subtitle_of(const RunParts& parts) {
   if (stage == nullptr && !parts.stages.empty()) stage = &parts.stages.back();
   if (stage != nullptr) {
     // A folder's name is nobody's business; its last part says which model it was.
-    const std::string model = std::filesystem::path(text_in(stage->configuration, "model")).filename().string();
+    const std::string model = std::filesystem::path(start_of(stage->configuration)).filename().string();
     if (!model.empty()) words.push_back(model);
     words.push_back(stage->reinforces() ? "reinforcement learning" : "supervised training");
-    if (const std::string algorithm = text_in(stage->configuration, "algorithm"); !algorithm.empty())
-      words.push_back(algorithm);
+    if (const std::string algorithm = algorithm_of(*stage); !algorithm.empty()) words.push_back(algorithm);
     std::int64_t step = 0;
     for (const auto& [name, series] : stage->metrics)
       if (!series.empty()) step = std::max(step, series.back().first);

@@ -12,20 +12,20 @@
 
 namespace kw {
 
+// Filled from a configuration by evaluation_arguments().
 struct EvaluateArguments {
   std::string model;
-  std::vector<std::string> splits{"composition", "novel"};
-  std::vector<std::string> exams{"generator"};
-  std::size_t tasks = 100;
+  std::vector<std::string> splits, exams;
+  std::size_t tasks = 0;
   std::size_t optimizer_tasks = 0;  // kernels to improve, and as many to repair; 0: as many as tasks
-  std::int64_t samples = 1;
-  int turns = 1;
+  std::int64_t samples = 0;
+  int turns = 0;
   double temperature = 0;
-  std::uint64_t seed = 1;
-  std::int64_t max_tokens = 1024;
-  std::string device = "auto";
+  std::uint64_t seed = 0;
+  std::int64_t max_tokens = 0;
+  std::string device;
   int threads = 0;
-  JudgeSessionOptions judge{.purpose = JudgePurpose::exam};
+  JudgeSessionOptions judge;
   // What an answer is worth, whoever gave it: recorded beside what the judge said.
   std::optional<RewardShape> worth;
 };

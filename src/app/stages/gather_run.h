@@ -13,19 +13,19 @@
 
 namespace kw {
 
+// Filled from a configuration by gather_arguments().
 struct GatherArguments {
-  std::string store;
-  std::string model = "tiny";
-  std::uint64_t tasks = 100;
-  std::uint64_t first = 0;
+  std::string store;  // the caller's business
+  std::string model;
+  std::uint64_t tasks = 0, first = 0;
   std::vector<Family> families;  // of tasks; empty: all that training may see
-  std::uint64_t seed = 1;
-  int turns = 2;
-  std::int64_t samples = 4;
-  float temperature = 1;
-  std::int64_t answer_tokens = 1024;
-  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200", .purpose = JudgePurpose::training};
-  std::string device = "auto";
+  std::uint64_t seed = 0;
+  int turns = 0;
+  std::int64_t samples = 0;
+  float temperature = 0;
+  std::int64_t answer_tokens = 0;
+  JudgeSessionOptions judge;
+  std::string device;
   int threads = 0;
 };
 

@@ -36,27 +36,20 @@ Result<void> set_terms(const std::vector<std::string>& texts, RewardShape& shape
   return {};
 }
 
-// What was said on the command line, over what belongs to the algorithm.
+// What an algorithm is (its advantages, its mean over tokens) is no setting.
 Result<ReinforceOptions> options_from(const RlArguments& arguments) {
   KW_TRY(const Algorithm algorithm, algorithm_from(arguments.algorithm));
   const ReinforceOptions usual = reinforce_options(algorithm);
   ReinforceOptions options = arguments.rl;
   options.algorithm = algorithm;
-  options.refills = arguments.refills >= 0 ? arguments.refills : usual.refills;
-  options.critic_warm_up = arguments.critic_warm_up >= 0 ? arguments.critic_warm_up : usual.critic_warm_up;
-  options.update.mini_batches = arguments.mini_batches > 0 ? arguments.mini_batches : usual.update.mini_batches;
   options.update.mean = usual.update.mean;
   if (usual.update.mean == LossMean::answers_token_sum)
     options.update.token_scale = static_cast<double>(options.episode.answer_tokens);
-  options.update.clip.low = arguments.clip_low;
-  options.update.clip.high = arguments.clip_high > 0 ? arguments.clip_high : usual.update.clip.high;
   options.update.temperature = options.episode.temperature;
   KW_TRY(options.update.kl_estimator, kl_estimator_from(arguments.kl_estimator));
   options.adaptive_kl = arguments.kl_target > 0;
   if (options.adaptive_kl) options.kl.target = arguments.kl_target;
   KW_TRY(options.credit.rule, credit_rule_from(arguments.credit));
-  options.credit.overlong_buffer =
-      arguments.overlong_buffer >= 0 ? arguments.overlong_buffer : usual.credit.overlong_buffer;
   KW_TRY(options.credit.outcome, reward_shape_for(arguments, std::nullopt));
   KW_TRY(options.episode.generator_reward, reward_shape_for(arguments, AgentRole::generator));
   KW_TRY(options.episode.optimizer_reward, reward_shape_for(arguments, AgentRole::optimizer));
@@ -66,12 +59,6 @@ Result<ReinforceOptions> options_from(const RlArguments& arguments) {
   if (arguments.exam == 0) options.evaluations = 0;
   KW_TRY_VOID(check_options(options));
   return options;
-}
-
-Result<std::unique_ptr<JudgeSession>> start_judge(const RlArguments& arguments) {
-  JudgeSessionOptions options{arguments.judge_on, arguments.profile, arguments.rl.judge_workers, arguments.cache};
-  options.purpose = JudgePurpose::training;
-  return JudgeSession::start(options);
 }
 
 // The policy, its frozen start and its critic; all from the same files.
@@ -114,47 +101,20 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   return models;
 }
 
-Json configuration_of(const RlArguments& arguments, const ReinforceOptions& rl, const Models& models) {
-  return {{"model", arguments.model},
-          {"start", models.start},
-          {"method", models.policy->adapter_of(AgentRole::generator) >= 0 ? "lora" : "full"},
-          {"algorithm", arguments.algorithm},
-          {"credit", arguments.credit},
-          {"credit_discount", rl.credit.discount},
-          {"reward", arguments.reward},
-          {"reward_terms", arguments.terms},
-          {"speed_scale", arguments.speed_scale},
-          {"target_speedup", arguments.target_speedup},
-          {"steps", rl.steps},
-          {"minutes", rl.minutes},
-          {"tasks", rl.tasks},
-          {"group", rl.group},
-          {"turns", rl.episode.turns},
-          {"temperature", rl.episode.temperature},
-          {"answer_tokens", rl.episode.answer_tokens},
-          {"learning_rate", rl.learning_rate},
-          {"kl", rl.kl.coefficient},
-          {"kl_target", arguments.kl_target},
-          {"kl_estimator", arguments.kl_estimator},
-          {"entropy_bonus", rl.update.entropy_bonus},
-          {"epochs", rl.update.epochs},
-          {"mini_batches", rl.update.mini_batches},
-          {"refills", rl.refills},
-          {"pool", arguments.pool},
-          {"families", arguments.families},
-          {"curriculum", arguments.curriculum},
-          {"seed", rl.seed},
-          {"device", models.policy->device()}};
+// config.json of the run: what it was asked for, and, once it is done, how many steps the minutes were worth.
+Json configuration_of(const RlArguments& arguments, std::int64_t steps = 0) {
+  Configuration configuration = arguments.configuration;
+  if (steps > 0 && arguments.rl.minutes > 0) {
+    configuration.note_measured("rl.steps", steps);
+    configuration.note_measured("rl.last_lr", 1);  // by minutes it stays where it is
+  }
+  return configuration.to_json();
 }
 
 Result<TaskPool> pool_from(const RlArguments& arguments) {
   StreamOptions stream;
   stream.seed = arguments.rl.seed;
-  for (const std::string& name : arguments.families) {
-    const auto family = family_from_name(name);
-    if (!family) return Error{"there is no family '" + name + "'", "`kernelwright data stats` names them", {}};
-    stream.families.push_back(*family);
-  }
+  stream.families = arguments.families;
   return draw_task_pool(stream, arguments.pool);
 }
 
@@ -183,15 +143,14 @@ ReinforceHooks hooks_for(RlExaminer* examiner) {
   return hooks;
 }
 
-Result<std::unique_ptr<RunLog>> open_log(const RlArguments& arguments, const ReinforceOptions& rl, const Models& models,
-                                         const Checkpoints& checkpoints) {
+Result<std::unique_ptr<RunLog>> open_log(const RlArguments& arguments, const Checkpoints& checkpoints) {
   KW_TRY(const auto latest, checkpoints.latest());
   const fs::path out = arguments.out;
   RunLogOptions options;
   options.folder = out;
   options.name = arguments.name.empty() ? fs::absolute(out).lexically_normal().filename().string() : arguments.name;
   options.kind = "rl";
-  options.configuration = configuration_of(arguments, rl, models);
+  options.configuration = configuration_of(arguments);
   options.resume_after_step = latest ? latest->step : -1;
   options.restart = !latest;  // killed before its first checkpoint
   if (latest) std::cerr << fmt::format("going on after step {}\n", latest->step);
@@ -204,60 +163,36 @@ Result<RewardShape> reward_shape_for(const RlArguments& arguments, std::optional
   KW_TRY(RewardShape shape, reward_shape(arguments.reward, role));
   shape.speed_scale = arguments.speed_scale == "log" ? SpeedScale::logarithmic : SpeedScale::linear;
   shape.target_speedup = arguments.target_speedup;
-  if (arguments.improvement_target > 0) shape.improvement_target = arguments.improvement_target;
-  if (arguments.repair >= 0) shape.repair = arguments.repair;
+  shape.improvement_target = arguments.improvement_target;
+  shape.repair = arguments.repair;
   if (arguments.gate != "shape") shape.gate = arguments.gate == "always";
   KW_TRY_VOID(set_terms(arguments.terms, shape));
   KW_TRY_VOID(check_shape(shape));
   return shape;
 }
 
-Result<Json> train_rl(const RlArguments& arguments) {
-  KW_TRY(const ReinforceOptions given, options_from(arguments));
-  ReinforceOptions options = given;
-  const fs::path out = arguments.out;
-  std::error_code failed;
-  fs::create_directories(out, failed);
-  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {out.string(), 0, 0}};
-  KW_TRY(const Models models, make_models(arguments, options));
-  options.start = models.start;
-  const std::int64_t context = models.policy->description().context;
-  options.update.pass_tokens = std::max(options.update.pass_tokens, context);
-  KW_TRY(const TaskPool pool, pool_from(arguments));
-  KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed, arguments.rules));
-  KW_TRY(const auto judging, start_judge(arguments));
-  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
-  KW_TRY(const auto log, open_log(arguments, options, models, checkpoints));
-  std::cerr << fmt::format("{}, {} on {}, judged {}; {} tasks to learn from\n", arguments.model, arguments.algorithm,
-                           models.policy->device(), judging->on_gpu() ? "on the GPU" : "in the emulator",
-                           pool.tasks.size());
-  std::optional<RlExaminer> examiner;
-  if (arguments.exam > 0) {
-    RlExamOptions exam;
-    exam.questions = arguments.exam;
-    exam.seed = arguments.exam_seed;
-    exam.samples = arguments.exam_samples;
-    exam.temperature =
-        arguments.exam_temperature < 0 ? options.episode.temperature : static_cast<float>(arguments.exam_temperature);
-    exam.worth = options.credit.outcome;
-    exam.turns = std::max(2, options.episode.turns);
-    exam.answer_tokens = options.episode.answer_tokens;
-    exam.judge_workers = options.judge_workers;
-    exam.model = arguments.model;
-    exam.folder = out / "exams";
-    examiner.emplace(exam, *models.policy, judging->judge());
-  }
-  const ReinforceHooks hooks = hooks_for(examiner ? &*examiner : nullptr);
-  const ReinforceModels learners{.policy = *models.policy,
-                                 .reference = models.reference ? &models.reference->trainer() : nullptr,
-                                 .critic = models.critic ? &models.critic->trainer() : nullptr};
-  auto ended = reinforce(learners, judging->judge(), pool, std::move(curriculum), options, checkpoints, *log, hooks);
-  if (!ended.ok()) {
-    static_cast<void>(log->finish("failed", {{"error", to_string(ended.error())}}));
-    return ended.error();
-  }
-  const ReinforceSummary& summary = *ended;
-  Json result = {{"out", out.string()},
+namespace {
+
+std::optional<RlExaminer> examiner_for(const RlArguments& arguments, const ReinforceOptions& options, Learner& policy,
+                                       Judge& judge) {
+  if (arguments.exam == 0) return {};
+  RlExamOptions exam;
+  exam.questions = arguments.exam;
+  exam.seed = arguments.exam_seed;
+  exam.samples = arguments.exam_samples;
+  exam.temperature =
+      arguments.exam_temperature < 0 ? options.episode.temperature : static_cast<float>(arguments.exam_temperature);
+  exam.worth = options.credit.outcome;
+  exam.turns = std::max(2, options.episode.turns);
+  exam.answer_tokens = options.episode.answer_tokens;
+  exam.judge_workers = options.judge_workers;
+  exam.model = arguments.model;
+  exam.folder = fs::path(arguments.out) / "exams";
+  return RlExaminer(exam, policy, judge);
+}
+
+Json result_of(const RlArguments& arguments, const ReinforceSummary& summary) {
+  Json result = {{"out", arguments.out},
                  {"step", summary.last.step},
                  {"seconds", summary.last.seconds},
                  {"reward", summary.last.rates.reward},
@@ -268,20 +203,60 @@ Result<Json> train_rl(const RlArguments& arguments) {
   for (const auto& [when, exam] : {std::pair("before", &summary.before), std::pair("after", &summary.after)})
     if (*exam)
       for (const auto& [name, value] : (*exam)->metrics) result[fmt::format("{} {}", when, name)] = value;
+  return result;
+}
+
+// The agents that the run ends with; of one that went wrong, the best that it had.
+Result<void> keep_agents(const RlArguments& arguments, const ReinforceSummary& summary, const Checkpoints& checkpoints,
+                         const Models& models, Json& result) {
   if (!summary.stopped.empty()) {
     result["stopped"] = summary.stopped;
-    // What a run that went wrong ends with is not worth keeping.
     KW_TRY(const auto best, checkpoints.best());
     if (best) {
       KW_TRY_VOID(models.policy->trainer().restore_state((best->folder / "trainer").string()));
       result["best_step"] = best->step;
     }
   }
-  if (!summary.interrupted) {
-    KW_TRY_VOID(models.policy->save_agents(out / "agents", models.base, ElementType::bf16));
-    result["agents"] = (out / "agents").string();
+  if (summary.interrupted) return {};
+  const fs::path agents = fs::path(arguments.out) / "agents";
+  KW_TRY_VOID(models.policy->save_agents(agents, models.base, ElementType::bf16));
+  result["agents"] = agents.string();
+  return {};
+}
+
+}  // namespace
+
+Result<Json> train_rl(const RlArguments& arguments) {
+  KW_TRY(ReinforceOptions options, options_from(arguments));
+  const fs::path out = arguments.out;
+  std::error_code failed;
+  fs::create_directories(out, failed);
+  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {out.string(), 0, 0}};
+  KW_TRY(const Models models, make_models(arguments, options));
+  options.start = models.start;
+  options.update.pass_tokens = std::max(options.update.pass_tokens, models.policy->description().context);
+  KW_TRY(const TaskPool pool, pool_from(arguments));
+  KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed, arguments.rules));
+  KW_TRY(const auto judging, JudgeSession::start(arguments.judge));
+  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
+  KW_TRY(const auto log, open_log(arguments, checkpoints));
+  std::cerr << fmt::format("{}, {} on {}, judged {}; {} tasks to learn from\n", arguments.model, arguments.algorithm,
+                           models.policy->device(), judging->on_gpu() ? "on the GPU" : "in the emulator",
+                           pool.tasks.size());
+  std::optional<RlExaminer> examiner = examiner_for(arguments, options, *models.policy, judging->judge());
+  const ReinforceHooks hooks = hooks_for(examiner ? &*examiner : nullptr);
+  const ReinforceModels learners{.policy = *models.policy,
+                                 .reference = models.reference ? &models.reference->trainer() : nullptr,
+                                 .critic = models.critic ? &models.critic->trainer() : nullptr};
+  auto ended = reinforce(learners, judging->judge(), pool, std::move(curriculum), options, checkpoints, *log, hooks);
+  if (!ended.ok()) {
+    static_cast<void>(log->finish("failed", {{"error", to_string(ended.error())}}));
+    return ended.error();
   }
-  KW_TRY_VOID(log->finish(summary.interrupted ? "interrupted" : summary.stopped.empty() ? "done" : "stopped", result));
+  Json result = result_of(arguments, *ended);
+  KW_TRY_VOID(keep_agents(arguments, *ended, checkpoints, models, result));
+  if (!ended->interrupted) KW_TRY_VOID(log->set_configuration(configuration_of(arguments, ended->last.step)));
+  KW_TRY_VOID(log->finish(ended->interrupted ? "interrupted" : ended->stopped.empty() ? "done" : "stopped", result));
   return result;
 }
 

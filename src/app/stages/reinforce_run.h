@@ -9,51 +9,45 @@
 #include <string>
 #include <vector>
 
+#include "agents/grammar/problem.h"
+#include "base/config/configuration.h"
+#include "kernel/judge/judge_session.h"
 #include "learn/curriculum/curriculum.h"
 #include "learn/rl/options.h"
 
 namespace kw {
 
+// Filled from a configuration by rl_arguments(); what is not a setting is the caller's business.
 struct RlArguments {
   std::string out;
-  std::string name;  // of the run; empty: the folder's
-  std::string model = "tiny";
-  std::string method = "auto";
-  std::int64_t rank = 16;
-  double alpha = 32;
-  std::string algorithm = "grpo";
-  std::string credit = "later";
-  std::string reward = "weighted";
+  std::string name;             // of the run; empty: the folder's
+  Configuration configuration;  // of this stage alone: config.json of the run
+  std::string model, method;
+  std::int64_t rank = 0;
+  double alpha = 0;
+  std::string algorithm, credit;
+  std::string reward;
   std::vector<std::string> terms;  // TERM=WEIGHT
-  std::string speed_scale = "log";
-  double target_speedup = 8;
-  double improvement_target = 0;  // over the kernel that the Optimizer got; 0: the shape's
-  double repair = -1;             // below 0: the shape's
-  std::string gate = "shape";     // always, never
-  double stop_reward = 0;
-  std::string kl_estimator = "k3";
-  double kl_target = 0;
-  double clip_low = 0.2, clip_high = 0;
-  std::int64_t overlong_buffer = -1;
-  int refills = -1, mini_batches = 0;
-  std::int64_t critic_warm_up = -1;
-  std::size_t pool = 2000;
-  std::vector<std::string> families;
-  std::string curriculum = "tiers";
-  std::optional<CurriculumRules> rules;  // instead of the curriculum's own
-  std::string device = "auto";
-  std::string judge_on = "auto";
-  std::string profile = "h200";
-  bool cache = true;  // of verdicts and compiled kernels
+  std::string speed_scale, gate;
+  double target_speedup = 0, improvement_target = 0, repair = 0;
+  double stop_reward = 0;  // 0: never
+  std::string kl_estimator;
+  double kl_target = 0;  // 0: the weight is fixed
+  std::size_t pool = 0;
+  std::vector<Family> families;
+  std::string curriculum;
+  CurriculumRules rules;
+  std::string device;
   int threads = 0;
-  std::size_t exam = 64;
-  std::uint64_t exam_seed = 7001;
-  std::int64_t exam_samples = 1;
-  double exam_temperature = -1;  // below 0: as training samples
-  std::string optimizer = "adamw";
-  double beta1 = 0.9, beta2 = 0.95, weight_decay = 0;
-  double clip_norm = 1;      // 0: never
-  int keep_checkpoints = 2;  // and the best
+  JudgeSessionOptions judge;
+  std::size_t exam = 0;
+  std::uint64_t exam_seed = 0;
+  std::int64_t exam_samples = 0;
+  double exam_temperature = 0;  // below 0: as training samples
+  std::string optimizer;
+  double beta1 = 0, beta2 = 0, weight_decay = 0;
+  double clip_norm = 0;      // 0: never
+  int keep_checkpoints = 0;  // and the best
   ReinforceOptions rl;       // what needs no translation
 };
 

@@ -27,28 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-Result<void> set_shares(const std::vector<std::string>& texts, LessonPlan& plan) {
-  if (texts.empty()) return {};
-  std::ranges::fill(plan.share, 0.0);
-  for (const std::string& text : texts) {
-    const std::size_t sign = text.find('=');
-    bool known = false;
-    for (int kind = 0; kind < lesson_kind_count; ++kind) {
-      if (text.substr(0, sign) != to_string(static_cast<LessonKind>(kind))) continue;
-      known = true;
-      char* end = nullptr;
-      const std::string number = sign == std::string::npos ? "1" : text.substr(sign + 1);
-      plan.share[kind] = std::strtod(number.c_str(), &end);
-      if (number.empty() || *end != '\0')
-        return Error{"'" + number + "' is not a number", "as in --lessons generate=0.6", {}};
-    }
-    if (!known)
-      return Error{
-          "there is no kind of lesson '" + text.substr(0, sign) + "'", "generate, optimise, repair, report", {}};
-  }
-  return {};
-}
-
 std::vector<AgentRole> roles_of(const LessonPlan& plan) {
   std::vector<AgentRole> roles;
   for (int kind = 0; kind < lesson_kind_count; ++kind) {
@@ -58,10 +36,9 @@ std::vector<AgentRole> roles_of(const LessonPlan& plan) {
   return roles;
 }
 
-Result<LessonPlan> plan_of(const SftArguments& arguments) {
+LessonPlan plan_of(const SftArguments& arguments) {
   LessonPlan plan = arguments.plan;
   plan.seed = arguments.seed;
-  KW_TRY_VOID(set_shares(arguments.lessons, plan));
   return plan;
 }
 
@@ -89,7 +66,7 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
   LearnerOptions options;
   options.device = arguments.device;
   options.threads = arguments.threads;
-  options.train_base = arguments.method == "full";
+  options.train_base = arguments.method == "full" || arguments.method == "auto";
   if (!options.train_base) options.adapters = roles_of(plan);
   options.rank = arguments.rank;
   options.alpha = static_cast<float>(arguments.alpha);
@@ -126,12 +103,16 @@ Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, con
   KW_TRY(LearnerOptions options, learner_options(arguments, plan));
   const auto names = preset_names();
   if (std::ranges::count(names, arguments.model) > 0 && arguments.model != "smollm2-135m") {
-    if (arguments.method != "full") return Error{"a model from nothing has no base to freeze", "--method full", {}};
+    if (!options.train_base) return Error{"a model from nothing has no base to freeze", "--method full", {}};
     KW_TRY(Tokenizer tokenizer, vocabulary_of(arguments, plan));
     return Learner::from_preset(arguments.model, std::move(tokenizer), options);
   }
   KW_TRY(const AgentSet agents, find_agents(arguments.model));
   KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  if (arguments.method == "auto" && (!agents.adapters.empty() || !arguments.adapters.empty())) {
+    options.train_base = false;
+    options.adapters = roles_of(plan);
+  }
   if (arguments.method == "qlora") KW_TRY_VOID(check_quantised(files, arguments));
   base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
   if (!options.train_base) {
@@ -143,29 +124,11 @@ Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, con
   return Learner::from_files(files, options);
 }
 
-Json configuration_of(const SftArguments& arguments, const LessonPlan& plan) {
-  Json shares = Json::object();
-  for (int kind = 0; kind < lesson_kind_count; ++kind)
-    shares[std::string(to_string(static_cast<LessonKind>(kind)))] = plan.share[kind];
-  const SupervisedOptions& training = arguments.training;
-  return {{"model", arguments.model},
-          {"method", arguments.method},
-          {"vocabulary", arguments.vocabulary},
-          {"lessons", shares},
-          {"seed", arguments.seed},
-          {"steps", training.steps},
-          {"minutes", training.minutes},
-          {"batch_tokens", training.batch_tokens},
-          {"optimizer", arguments.optimizer},
-          {"learning_rate", training.peak_learning_rate},
-          {"weight_decay", arguments.weight_decay},
-          {"rank", arguments.rank},
-          {"house_style", plan.house_style},
-          {"formulas", plan.formulas},
-          {"drill", plan.drill},
-          {"generate_first", plan.generate_first},
-          {"ramp", plan.ramp},
-          {"device", arguments.device}};
+// config.json of the run: what it was asked for, and how many steps the minutes were worth once that is known.
+Json configuration_of(const SftArguments& arguments, std::int64_t steps = 0) {
+  Configuration configuration = arguments.configuration;
+  if (steps > 0 && arguments.training.minutes > 0) configuration.note_measured("sft.steps", steps);
+  return configuration.to_json();
 }
 
 // Lessons as the model reads them, and how long they are.
@@ -200,97 +163,83 @@ Result<Json> show_lessons(const SftArguments& arguments, const LessonStream& les
 }  // namespace
 
 Result<void> make_vocabulary(const SftArguments& arguments) {
-  KW_TRY(const LessonPlan plan, plan_of(arguments));
+  const LessonPlan plan = plan_of(arguments);
   KW_TRY_VOID(make_folder(arguments.out));
   KW_TRY([[maybe_unused]] const Tokenizer tokenizer, vocabulary_of(arguments, plan));
   return {};
 }
 
-Result<Json> train_sft(const SftArguments& arguments) {
-  if (arguments.show == 0 && (arguments.training.steps > 0) == (arguments.training.minutes > 0))
-    return Error{"how long is it to train?", "--steps or --minutes", {}};
-  KW_TRY(LessonPlan plan, plan_of(arguments));
+namespace {
+
+Result<std::shared_ptr<const JudgedBook>> book_of(const SftArguments& arguments) {
+  if (arguments.store.empty()) return std::shared_ptr<const JudgedBook>();
+  KW_TRY(JudgedBook loaded, JudgedBook::load(arguments.store, cores()));
+  std::cerr << fmt::format("{} judged tasks: {} kernels, {} can be improved, {} broken\n", loaded.tasks().size(),
+                           loaded.all().size(), loaded.improvable().size(), loaded.broken().size());
+  return std::make_shared<const JudgedBook>(std::move(loaded));
+}
+
+Result<std::unique_ptr<RunLog>> open_log(const SftArguments& arguments, std::int64_t after) {
   const fs::path out = arguments.out;
-  KW_TRY_VOID(make_folder(out));
+  RunLogOptions options;
+  options.folder = out;
+  options.name = arguments.name.empty() ? fs::absolute(out).lexically_normal().filename().string() : arguments.name;
+  options.kind = "sft";
+  options.configuration = configuration_of(arguments);
+  options.resume_after_step = after;
+  options.restart = after < 0;  // killed before its first checkpoint: nothing of it is left but what it logged
+  return RunLog::open(options);
+}
 
-  std::string base;
-  KW_TRY(const auto learner, make_learner(arguments, plan, base));
-  std::shared_ptr<const JudgedBook> book;
-  if (!arguments.store.empty()) {
-    KW_TRY(JudgedBook loaded, JudgedBook::load(arguments.store, cores()));
-    std::cerr << fmt::format("{} judged tasks: {} kernels, {} can be improved, {} broken\n", loaded.tasks().size(),
-                             loaded.all().size(), loaded.improvable().size(), loaded.broken().size());
-    book = std::make_shared<const JudgedBook>(std::move(loaded));
-  }
-  plan.longest = std::min(plan.longest, learner->description().context);
-  KW_TRY(const LessonStream lessons, LessonStream::make(learner->dialect(), book, plan));
-  if (arguments.show > 0) return show_lessons(arguments, lessons, learner->dialect());
-  KW_TRY(const auto examiner, SupervisedExaminer::make(arguments, plan, *learner));
+void show_progress(const SupervisedProgress& now) {
+  const double left =
+      now.step > 0 ? now.seconds / static_cast<double>(now.step) * static_cast<double>(now.steps - now.step) : 0;
+  std::cerr << fmt::format("step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {:.2f} M tokens  {:.0f} tok/s  {} left\n",
+                           now.step, now.steps, now.loss, now.learning_rate, now.gradient_norm,
+                           static_cast<double>(now.tokens) / 1e6, now.tokens_per_s, duration_text(std::max(0.0, left)));
+}
 
-  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
-  KW_TRY(const std::int64_t after, resume_step(checkpoints));
-  RunLogOptions log_options;
-  log_options.folder = out;
-  log_options.name = arguments.name.empty() ? fs::absolute(out).lexically_normal().filename().string() : arguments.name;
-  log_options.kind = "sft";
-  log_options.configuration = configuration_of(arguments, plan);
-  log_options.resume_after_step = after;
-  log_options.restart = after < 0;  // killed before its first checkpoint: nothing of it is left but what it logged
-  KW_TRY(const auto log, RunLog::open(log_options));
-  std::cerr << fmt::format("{} on {}{}\n", arguments.model, learner->device(),
-                           after >= 0 ? fmt::format(", going on after step {}", after) : "");
-
-  std::optional<StreamAudit> audit;
-  if (arguments.audit > 0 && plan.share[0] > 0)
-    audit.emplace(examiner->service(), examiner->judge_options(), lessons.stream(),
-                  AuditOptions{arguments.audit, 2000});
-  std::vector<std::pair<std::int64_t, double>> losses;
-  SupervisedHooks hooks;
-  if (audit)
-    hooks.lesson = [&](const Lesson& lesson) {
-      if (lesson.kind != LessonKind::generate || !StreamAudit::chosen(plan.seed, lesson.index, arguments.audit)) return;
-      std::uint64_t variant = 0;
-      if (const auto example = lessons.example_at(lesson.index, &variant))
-        audit->used(example->drawn.index, example->level, variant);
-    };
-  hooks.evaluate = [&](std::int64_t step) { return examiner->examine(step); };
-  hooks.evaluated = [&](std::int64_t step, const Evaluation& evaluation) {
-    std::cerr << fmt::format("exam after step {}: {}\n", step, evaluation.line);
+// Of the lessons that are trained on, some are judged in the background: are the teacher's kernels right?
+std::function<void(const Lesson&)> audit_hook(StreamAudit& audit, const LessonStream& lessons, std::uint64_t seed,
+                                              double share) {
+  return [&audit, &lessons, seed, share](const Lesson& lesson) {
+    if (lesson.kind != LessonKind::generate || !StreamAudit::chosen(seed, lesson.index, share)) return;
+    std::uint64_t variant = 0;
+    if (const auto example = lessons.example_at(lesson.index, &variant))
+      audit.used(example->drawn.index, example->level, variant);
   };
-  hooks.progress = [&](const SupervisedProgress& now) {
-    losses.emplace_back(now.step, std::log10(std::max(now.loss, 1e-6)));
-    const double left = now.steps > 0 && now.step > 0
-                            ? now.seconds / static_cast<double>(now.step) * static_cast<double>(now.steps - now.step)
-                            : arguments.training.minutes * 60 - now.seconds;
-    std::cerr << fmt::format("step {}/{}  loss {:.4f}  lr {:.2e}  |g| {:.2f}  {:.2f} M tokens  {:.0f} tok/s  {} left\n",
-                             now.step, now.steps > 0 ? std::to_string(now.steps) : "?", now.loss, now.learning_rate,
-                             now.gradient_norm, static_cast<double>(now.tokens) / 1e6, now.tokens_per_s,
-                             duration_text(std::max(0.0, left)));
-  };
-  std::optional<ConversationLessons> conversations;
-  std::optional<MixedLessons> mixed;
-  const LessonSource* source = &lessons;
-  if (!arguments.conversations.empty()) {
+}
+
+// Lessons from the stream, and from conversations where there are some.
+class SupervisedLessons {
+ public:
+  Result<const LessonSource*> mix(const SftArguments& arguments, const LessonStream& stream, std::int64_t longest) {
+    if (arguments.conversations.empty()) return static_cast<const LessonSource*>(&stream);
     KW_TRY(const auto store, EpisodeStore::open(arguments.conversations));
-    KW_TRY(conversations, ConversationLessons::load(*store, arguments.seed, plan.longest));
-    mixed.emplace(*conversations, lessons, arguments.own, arguments.seed);
-    source = &*mixed;
+    KW_TRY(conversations_, ConversationLessons::load(*store, arguments.seed, longest));
+    mixed_.emplace(*conversations_, stream, arguments.own, arguments.seed);
     std::cerr << fmt::format("{} of {} answers of the agents themselves are worth learning from\n",
-                             conversations->lessons().size(), conversations->answers());
+                             conversations_->lessons().size(), conversations_->answers());
+    return static_cast<const LessonSource*>(&*mixed_);
   }
-  SupervisedOptions training = arguments.training;
-  if (training.producers <= 0) training.producers = learner->on_gpu() ? std::max(1, cores() / 2) : 1;
-  training.pass_tokens = std::max(training.pass_tokens, plan.longest);
-  training.model = &learner->description();
-  training.train_base = learner->trains_base();
-  KW_TRY(training.peak_flops, learner->peak_flops());
-  KW_TRY(const SupervisedSummary summary,
-         train_supervised(
-             learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
-             training, checkpoints, *log, hooks));
 
-  std::cerr << text_curve("log10 of the loss", losses);
-  Json result = {{"out", out.string()},
+ private:
+  std::optional<ConversationLessons> conversations_;
+  std::optional<MixedLessons> mixed_;
+};
+
+Result<SupervisedOptions> training_options(const SftArguments& arguments, const LessonPlan& plan, Learner& learner) {
+  SupervisedOptions training = arguments.training;
+  if (training.producers <= 0) training.producers = learner.on_gpu() ? std::max(1, cores() / 2) : 1;
+  training.pass_tokens = std::max(training.pass_tokens, plan.longest);
+  training.model = &learner.description();
+  training.train_base = learner.trains_base();
+  KW_TRY(training.peak_flops, learner.peak_flops());
+  return training;
+}
+
+Json result_of(const SftArguments& arguments, const SupervisedSummary& summary, const StreamAudit* audit) {
+  Json result = {{"out", arguments.out},
                  {"step", summary.last.step},
                  {"steps", summary.last.steps},
                  {"tokens", summary.last.tokens},
@@ -302,22 +251,75 @@ Result<Json> train_sft(const SftArguments& arguments) {
                  {"interrupted", summary.interrupted}};
   if (summary.evaluation)
     for (const auto& [name, value] : summary.evaluation->metrics) result[name] = value;
-  if (audit) {
-    const AuditReport seen = audit->report();
-    result["audited"] = seen.all.judged;
-    result["audit_wrong"] = seen.all.wrong;
-    result["audit_error_rate_at_most"] = seen.error_rate_at_most();
+  if (audit == nullptr) return result;
+  const AuditReport seen = audit->report();
+  result["audited"] = seen.all.judged;
+  result["audit_wrong"] = seen.all.wrong;
+  result["audit_error_rate_at_most"] = seen.error_rate_at_most();
+  return result;
+}
+
+// The best of the evaluated states is what is kept.
+Result<void> keep_agents(const SftArguments& arguments, const SupervisedSummary& summary,
+                         const Checkpoints& checkpoints, Learner& learner, const std::string& base, Json& result) {
+  KW_TRY(const auto best, checkpoints.best());
+  if (best && best->step != summary.last.step) {
+    KW_TRY_VOID(learner.trainer().restore_state((best->folder / "trainer").string()));
+    result["best_step"] = best->step;
   }
-  if (!summary.interrupted) {
-    // The best of the evaluated states is what is kept.
-    KW_TRY(const auto best, checkpoints.best());
-    if (best && best->step != summary.last.step) {
-      KW_TRY_VOID(learner->trainer().restore_state((best->folder / "trainer").string()));
-      result["best_step"] = best->step;
-    }
-    KW_TRY_VOID(learner->save_agents(out / "agents", base, ElementType::bf16));
-    result["agents"] = (out / "agents").string();
+  const fs::path agents = fs::path(arguments.out) / "agents";
+  KW_TRY_VOID(learner.save_agents(agents, base, ElementType::bf16));
+  result["agents"] = agents.string();
+  return {};
+}
+
+}  // namespace
+
+Result<Json> train_sft(const SftArguments& arguments) {
+  LessonPlan plan = plan_of(arguments);
+  KW_TRY_VOID(make_folder(arguments.out));
+  std::string base;
+  KW_TRY(const auto learner, make_learner(arguments, plan, base));
+  KW_TRY(const auto book, book_of(arguments));
+  plan.longest = std::min(plan.longest, learner->description().context);
+  KW_TRY(const LessonStream lessons, LessonStream::make(learner->dialect(), book, plan));
+  if (arguments.show > 0) return show_lessons(arguments, lessons, learner->dialect());
+  KW_TRY(const auto examiner, SupervisedExaminer::make(arguments, plan, *learner));
+  KW_TRY(Checkpoints checkpoints,
+         Checkpoints::open(fs::path(arguments.out) / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
+  KW_TRY(const std::int64_t after, resume_step(checkpoints));
+  KW_TRY(const auto log, open_log(arguments, after));
+  std::cerr << fmt::format("{} on {}{}\n", arguments.model, learner->device(),
+                           after >= 0 ? fmt::format(", going on after step {}", after) : "");
+
+  SupervisedHooks hooks;
+  std::optional<StreamAudit> audit;
+  if (arguments.audit > 0 && plan.share[0] > 0) {
+    audit.emplace(examiner->service(), examiner->judge_options(), lessons.stream(),
+                  AuditOptions{arguments.audit, 2000});
+    hooks.lesson = audit_hook(*audit, lessons, plan.seed, arguments.audit);
   }
+  std::vector<std::pair<std::int64_t, double>> losses;
+  hooks.evaluate = [&](std::int64_t step) { return examiner->examine(step); };
+  hooks.evaluated = [](std::int64_t step, const Evaluation& evaluation) {
+    std::cerr << fmt::format("exam after step {}: {}\n", step, evaluation.line);
+  };
+  hooks.progress = [&](const SupervisedProgress& now) {
+    losses.emplace_back(now.step, std::log10(std::max(now.loss, 1e-6)));
+    show_progress(now);
+  };
+  hooks.decided = [&](std::int64_t steps) { return log->set_configuration(configuration_of(arguments, steps)); };
+  SupervisedLessons all_lessons;
+  KW_TRY(const LessonSource* source, all_lessons.mix(arguments, lessons, plan.longest));
+  KW_TRY(const SupervisedOptions training, training_options(arguments, plan, *learner));
+  KW_TRY(const SupervisedSummary summary,
+         train_supervised(
+             learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
+             training, checkpoints, *log, hooks));
+
+  std::cerr << text_curve("log10 of the loss", losses);
+  Json result = result_of(arguments, summary, audit ? &*audit : nullptr);
+  if (!summary.interrupted) KW_TRY_VOID(keep_agents(arguments, summary, checkpoints, *learner, base, result));
   KW_TRY_VOID(log->finish(summary.interrupted ? "interrupted" : "done", result));
   return result;
 }

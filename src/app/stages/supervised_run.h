@@ -8,42 +8,41 @@
 #include <string>
 #include <vector>
 
+#include "base/config/configuration.h"
 #include "kernel/judge/judge_session.h"
 #include "learn/lesson/lesson.h"
 #include "learn/sft/supervised.h"
 
 namespace kw {
 
+// Filled from a configuration by sft_arguments(); what is not a setting is the caller's business.
 struct SftArguments {
   std::string out;
-  std::string name;  // of the run; empty: the folder's
-  std::string model = "tiny-6m";
-  std::string method = "full";
+  std::string name;             // of the run; empty: the folder's
+  std::uint64_t show = 0;       // instead of training: so many lessons, as the model reads them
+  Configuration configuration;  // of this stage alone: config.json of the run
+  std::string model, method;
   std::vector<std::string> adapters;  // ROLE=FOLDER
-  std::size_t vocabulary = 2048;
-  std::size_t vocabulary_tasks = 20000;
+  std::size_t vocabulary = 0, vocabulary_tasks = 0;
   std::string store;
-  std::vector<std::string> lessons;  // KIND=SHARE
   LessonPlan plan;
   SupervisedOptions training;
-  std::string optimizer = "adamw";
-  double beta1 = 0.9, beta2 = 0.95, weight_decay = 0.01;
-  double clip_norm = 1;  // 0: never
-  std::int64_t rank = 16;
-  double alpha = 32;
-  std::string device = "auto";
+  std::string optimizer;
+  double beta1 = 0, beta2 = 0, weight_decay = 0;
+  double clip_norm = 0;  // 0: never
+  std::int64_t rank = 0;
+  double alpha = 0;
+  std::string device;
   int threads = 0;
-  std::size_t exam = 64;
-  std::size_t optimizer_exam = 24;
-  std::uint64_t exam_seed = 7001;
-  std::int64_t answer_tokens = 1024;
-  JudgeSessionOptions judge{.backend = "emulator", .profile = "h200", .purpose = JudgePurpose::training};
-  int keep_checkpoints = 2;  // and the best
-  std::uint64_t seed = 1;
-  std::uint64_t show = 0;
-  double audit = 0.01;
+  std::size_t exam = 0, optimizer_exam = 0;
+  std::uint64_t exam_seed = 0;
+  std::int64_t answer_tokens = 0;
+  JudgeSessionOptions judge;
+  int keep_checkpoints = 0;  // and the best
+  std::uint64_t seed = 0;
+  double audit = 0;
   std::string conversations;
-  double own = 0.5;
+  double own = 0;
 };
 
 // How it ended: {"out", "step", "loss", ..., "interrupted", "agents"}.

@@ -82,6 +82,30 @@ bool is_section(std::string_view name) {
   return std::ranges::any_of(setting_sections(), [&](const SettingSection& section) { return section.name == name; });
 }
 
+// The key that the measured one stands for: minutes of the same stage.
+std::string minutes_key(std::string_view key) { return std::string(key.substr(0, key.find('.'))) + ".minutes"; }
+
+bool can_be_measured(std::string_view key) {
+  return (key.ends_with(".steps") || key == "rl.last_lr") && find_setting(key) != nullptr;
+}
+
+Result<std::map<std::string, std::int64_t, std::less<>>> read_measured(const YAML::Node& map, const std::string& file) {
+  std::map<std::string, std::int64_t, std::less<>> measured;
+  if (map.IsNull()) return measured;
+  if (!map.IsMap()) return at_node({"measured holds keys such as sft.steps", "", {}}, map, file);
+  KW_TRY(const auto keys, keys_of(map, file));
+  for (const auto& [key, key_node] : keys) {
+    if (!can_be_measured(key))
+      return at_node({fmt::format("'{}' is nothing that is measured", key.substr(0, 100)), "", {}}, key_node, file);
+    const Setting* setting = find_setting(key);
+    auto value = read_setting(*setting, map[key]);
+    if (!value.ok()) return at_node(std::move(value).error(), map[key], file);
+    measured[key] = setting->kind == SettingKind::whole ? std::get<std::int64_t>(*value)
+                                                        : static_cast<std::int64_t>(std::get<double>(*value));
+  }
+  return measured;
+}
+
 // What the file says of its preset; empty: nothing.
 Result<std::string> preset_in(std::string_view yaml, const std::string& file) {
   KW_TRY(const YAML::Node root, parse_yaml(yaml, file));
@@ -114,6 +138,18 @@ Result<void> merge_from_nothing(Configuration& configuration) {
   return configuration.merge(yaml, file.string(), "--from-nothing");
 }
 
+// A run that is repeated takes as many steps as it took, unless it is told anew how long to take.
+Result<void> take_over_measured(Configuration& configuration, const std::vector<std::string>& assignments) {
+  for (const auto& [key, value] : configuration.take_measured()) {
+    const auto sets = [&](const std::string& assignment) {
+      return assignment.starts_with(key + "=") || assignment.starts_with(minutes_key(key) + "=");
+    };
+    if (std::ranges::any_of(assignments, sets)) continue;
+    KW_TRY_VOID(configuration.set(fmt::format("{}={}", key, value), "measured"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Configuration::Configuration() {
@@ -129,6 +165,10 @@ Result<void> Configuration::merge(std::string_view yaml, const std::string& file
   KW_TRY(const auto sections, keys_of(root, file));
   for (const auto& [name, section_key] : sections) {
     if (name == "preset") continue;
+    if (name == "measured") {
+      KW_TRY(measured_, read_measured(root[name], file));
+      continue;
+    }
     if (!is_section(name)) return at_node(unknown_key(name), section_key, file);
     const YAML::Node section = root[name];
     if (section.IsNull()) continue;
@@ -167,6 +207,17 @@ Result<void> Configuration::set(std::string_view assignment, const std::string& 
   return {};
 }
 
+void Configuration::copy_value(std::string_view from, std::string_view to, const std::string& origin) {
+  KW_CHECK(find_setting(from) != nullptr && find_setting(to) != nullptr &&
+           find_setting(from)->kind == find_setting(to)->kind);
+  entries_.find(to)->second = {value(from), origin};
+}
+
+void Configuration::note_measured(std::string_view key, std::int64_t value) {
+  KW_CHECK(can_be_measured(key));
+  measured_[std::string(key)] = value;
+}
+
 Result<void> Configuration::complete() {
   const std::string algorithm = text("rl.algorithm");
   for (const AlgorithmDefault& change : algorithm_defaults()) {
@@ -193,7 +244,7 @@ Result<void> Configuration::complete() {
     if (whole("rl.overlong") > whole("rl.answer_tokens"))
       return refuse("rl.overlong is longer than rl.answer_tokens", "");
   }
-  if (from_nothing && text("model.method") != "full")
+  if (from_nothing && text("model.method") != "full" && text("model.method") != "auto")
     return refuse("a model from nothing has no base for adapters", "model.method: full");
   if (from_nothing && !flag("sft.enabled"))
     return refuse("a model from nothing must be taught first", "sft.enabled: true, or another model.start");
@@ -241,6 +292,7 @@ nlohmann::ordered_json Configuration::to_json() const {
     for (const Setting& setting : section.settings)
       json[std::string(section.name)][std::string(setting.key.substr(section.name.size() + 1))] =
           setting_json(value(setting.key));
+  for (const auto& [key, value] : measured_) json["measured"][key] = value;
   return json;
 }
 
@@ -307,6 +359,7 @@ Result<Configuration> load_configuration(const ConfigurationSources& sources) {
   if (!preset.empty()) KW_TRY_VOID(merge_preset(configuration, preset));
   if (sources.from_nothing) KW_TRY_VOID(merge_from_nothing(configuration));
   if (!sources.file.empty()) KW_TRY_VOID(configuration.merge(yaml, file, sources.file.filename().string()));
+  KW_TRY_VOID(take_over_measured(configuration, sources.assignments));
   for (const auto& assignment : sources.assignments) KW_TRY_VOID(configuration.set(assignment));
   KW_TRY_VOID(configuration.complete());
   return configuration;

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -30,6 +31,14 @@ class Configuration {
   Result<void> merge(std::string_view yaml, const std::string& file, const std::string& origin);
   // "rl.kl=0.01"
   Result<void> set(std::string_view assignment, const std::string& origin = "--set");
+  // The value of another key of the same kind and range.
+  void copy_value(std::string_view from, std::string_view to, const std::string& origin);
+  // What minutes came to in the run that this is the configuration of: "sft.steps", 812. It changes nothing here;
+  // whoever loads config.json to repeat the run gets these values (load_configuration).
+  void note_measured(std::string_view key, std::int64_t value);
+  const std::map<std::string, std::int64_t, std::less<>>& measured() const { return measured_; }
+  std::map<std::string, std::int64_t, std::less<>> take_measured() { return std::exchange(measured_, {}); }
+
   // Fills in what the algorithm changes among the defaults and looks at values together. load_configuration() did it.
   Result<void> complete();
 
@@ -58,15 +67,16 @@ class Configuration {
   };
   std::string preset_;
   std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, std::int64_t, std::less<>> measured_;
 };
 
-// Whose values differ; the preset's name does not count.
+// Whose values differ; the preset's name and what was measured do not count.
 std::vector<std::string> differing_keys(const Configuration& a, const Configuration& b);
 
 struct ConfigurationSources {
   std::string preset;          // overrides the file's
   bool from_nothing = false;   // over the preset, under the file: a model and vocabulary from nothing
-  std::filesystem::path file;  // may be empty
+  std::filesystem::path file;  // may be empty; of config.json also what was measured, unless minutes or steps are set
   std::vector<std::string> assignments;
 };
 Result<Configuration> load_configuration(const ConfigurationSources& sources);

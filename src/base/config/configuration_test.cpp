@@ -46,6 +46,50 @@ TEST(Schema, IsWellFormed) {
   }
 }
 
+// An option must mean one thing, and every key must be an option of `train` and of each command that looks at it.
+TEST(Schema, OptionsOfACommandAreDifferent) {
+  for (int user = 0; user < setting_user_count; ++user) {
+    const auto command = static_cast<SettingUser>(user);
+    std::set<std::string> names;
+    for (const SettingSection& section : setting_sections())
+      for (const Setting& setting : section.settings) {
+        if (!is_used_by(setting, command)) continue;
+        for (const std::string& name : option_names(setting, command))
+          EXPECT_TRUE(names.insert(name).second) << command_of(command) << " --" << name;
+      }
+    EXPECT_TRUE(names.contains("judge-workers")) << command_of(command);
+  }
+  EXPECT_EQ(option_names(*find_setting("rl.kl"), SettingUser::rl), (std::vector<std::string>{"kl", "rl-kl"}));
+  EXPECT_EQ(option_names(*find_setting("run.seed"), SettingUser::rl), (std::vector<std::string>{"seed", "run-seed"}));
+  EXPECT_FALSE(is_used_by(*find_setting("rl.kl"), SettingUser::sft));
+  EXPECT_TRUE(is_used_by(*find_setting("rl.answer_tokens"), SettingUser::gather));
+}
+
+TEST(Configuration, WhatMinutesCameToIsTakenOverByWhoeverRepeatsTheRun) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "config.json";
+  Configuration run;
+  run.note_measured("sft.steps", 812);
+  run.note_measured("rl.steps", 7);
+  std::ofstream(file) << run.to_json().dump(2);
+  const Configuration again = loaded({.preset = "", .file = file, .assignments = {}});
+  EXPECT_EQ(again.whole("sft.steps"), 812);
+  EXPECT_EQ(again.origin("sft.steps"), "measured");
+  EXPECT_EQ(again.whole("rl.steps"), 7);
+  EXPECT_TRUE(again.measured().empty());
+  const Configuration longer = loaded({.preset = "", .file = file, .assignments = {"rl.minutes=9"}});
+  EXPECT_EQ(longer.whole("rl.steps"), 0) << "told anew how long to take";
+  EXPECT_EQ(longer.whole("sft.steps"), 812);
+  Configuration resumed;
+  ASSERT_TRUE(resumed.merge(run.to_json().dump(), "config.json", "config.json").ok());
+  EXPECT_EQ(resumed.whole("sft.steps"), 0);
+  EXPECT_EQ(resumed.measured(), run.measured());
+  EXPECT_TRUE(differing_keys(resumed, Configuration()).empty());
+  for (const char* wrong : {"measured: 3", "measured: {sft.lr: 1}", "measured: {sft.steps: -1}",
+                            "measured: {sft.steps: many}", "measured: {moon.steps: 1}", "measured: [1]"})
+    EXPECT_FALSE(error_of(wrong).message.empty()) << wrong;
+}
+
 TEST(Configuration, DefaultsAreValid) {
   Configuration configuration;  // checks each default against its own range
   ASSERT_TRUE(configuration.complete().ok());

@@ -25,11 +25,14 @@ constexpr Setting tokenizer_settings[] = {
 
 constexpr Setting model_settings[] = {
     {"model.start", text, "tiny",
-     "agents to start from: tiny, smollm2, a run, a folder with agents.json, a model's folder or GGUF file; nothing: "
-     "see shape"},
+     "agents to start from: tiny, smollm2, a run, a folder with agents.json, a model's folder or GGUF file; nothing, "
+     "or "
+     "a shape: a new model"},
     {"model.shape", text, "tiny-6m", "shape of a model that starts from nothing: tiny-1m to small-60m"},
-    {"model.method", word, "full", "all weights, an adapter for each role, or adapters on a base in 4 bits", 0, 0,
-     "full lora qlora"},
+    {"model.method", word, "auto",
+     "all weights, an adapter for each role, or adapters on a base in 4 bits; auto: lora where the start has adapters, "
+     "else full",
+     0, 0, "auto full lora qlora"},
     {"model.rank", whole, "16", "of adapters", 1, 256},
     {"model.alpha", number, "32", "adapters are scaled by alpha / rank", 0.001, 4096},
     {"model.device", word, "auto", "where the model is trained and sampled", 0, 0, "auto cpu gpu"},
@@ -70,6 +73,9 @@ constexpr Setting sft_settings[] = {
     {"sft.exam", whole, "64", "held-out tasks of such an exam; 0: the loss alone", 0, 1e6},
     {"sft.optimizer_exam", whole, "24", "kernels to improve in it, and as many to repair", 0, 1e6},
     {"sft.audit", number, "0.01", "share of generated kernels that is judged in the background", 0, 1},
+    {"sft.conversations", text, "", "store of conversations (train gather) whose good answers are lessons too"},
+    {"sft.own_share", number, "0.5", "share of lessons from these conversations", 0, 1},
+    {"sft.adapters", list, "[]", "adapters to start from: [generator=FOLDER, optimizer=FOLDER]"},
     {"sft.log_every", whole, "20", "steps", 1, 1e9},
     {"sft.checkpoint_every", whole, "0", "steps, besides those with an exam", 0, 1e9},
     {"sft.producers", whole, "0", "threads that make lessons; 0: as the machine allows", 0, 1024},
@@ -78,6 +84,7 @@ constexpr Setting sft_settings[] = {
 constexpr Setting compatibility_settings[] = {
     {"compatibility.enabled", flag, "true", "stage 1.5: training on answers of the agents themselves that worked"},
     {"compatibility.tasks", whole, "64", "that the agents talk about", 1, 1e7},
+    {"compatibility.first", whole, "0", "index of the first of these tasks in the stream", 0, many},
     {"compatibility.turns", whole, "2", "of a conversation at most", 1, 5},
     {"compatibility.samples", whole, "4", "answers of each turn", 1, 64},
     {"compatibility.temperature", number, "1", "of the samples", 0.01, 10},
@@ -143,6 +150,7 @@ constexpr Setting rl_settings[] = {
     {"rl.evaluations", whole, "1", "exams spread over the run, besides the one before it", 0, 1e4},
     {"rl.exam", whole, "0", "held-out tasks of such an exam; 0: none", 0, 1e6},
     {"rl.exam_samples", whole, "1", "conversations about each of them, sampled as training does", 1, 1024},
+    {"rl.exam_temperature", number, "-1", "of the exams' samples; 0: the likeliest answers; -1: as training", -1, 10},
     {"rl.checkpoint_every", whole, "10", "steps", 1, 1e9},
     {"rl.keep_conversations", whole, "10", "of every so many steps, for people to read; 0: none", 0, 1e9},
 };
@@ -175,7 +183,7 @@ constexpr Setting reward_settings[] = {
 
 constexpr Setting judge_settings[] = {
     {"judge.on", word, "auto", "where kernels are judged; auto: a GPU where there is one", 0, 0, "auto emulator gpu"},
-    {"judge.profile", text, "h200", "device that times are modelled for (profiles/)"},
+    {"judge.profile", text, "", "device that times are modelled for (profiles/); empty: h200, or the GPU's own"},
     {"judge.workers", whole, "0", "kernels at a time; 0: as the machine allows", 0, 1024},
     {"judge.cache", flag, "true", "verdicts and compiled kernels are kept on disk"},
 };
@@ -184,9 +192,13 @@ constexpr Setting evaluation_settings[] = {
     {"evaluation.enabled", flag, "true", "the agents before, after SFT and after RL on the same held-out tasks"},
     {"evaluation.tasks", whole, "64", "held-out tasks of each split", 1, 1e5},
     {"evaluation.splits", list, "[composition, novel]", "what is reported apart", 0, 0, "composition novel suite"},
+    {"evaluation.exams", list, "[generator]", "who is examined; optimizer: kernels to improve and to repair", 0, 0,
+     "generator optimizer tester"},
+    {"evaluation.turns", whole, "0", "of a conversation, whose first turn is the single answer; 0: as rl.turns", 0, 20},
     {"evaluation.samples", whole, "1", "conversations about a task; more than one also gives pass@k", 1, 1024},
     {"evaluation.temperature", number, "0", "0: the likeliest answer", 0, 10},
-    {"evaluation.optimizer_tasks", whole, "0", "kernels to improve, and as many to repair", 0, 1e5},
+    {"evaluation.optimizer_tasks", whole, "0", "kernels to improve, and as many to repair; 0: as many as tasks", 0,
+     1e5},
     {"evaluation.answer_tokens", whole, "1024", "longest answer", 16, 131072},
     {"evaluation.seed", whole, "7001", "of the tasks and samples", 0, many},
 };
@@ -207,8 +219,7 @@ constexpr SettingSection sections[] = {
     {"curriculum", "Which task next", curriculum_settings},
     {"reward", "What a verdict is worth", reward_settings},
     {"judge", "Who says what a kernel is worth", judge_settings},
-    {"evaluation", "What was learned: conversations of rl.turns, whose first turn is the single answer",
-     evaluation_settings},
+    {"evaluation", "What was learned", evaluation_settings},
     {"run", "The run itself", run_settings},
 };
 
@@ -218,7 +229,137 @@ constexpr AlgorithmDefault by_algorithm[] = {
     {"dapo", "rl.refills", "2"},     {"dapo", "rl.overlong", "64"},
 };
 
+// Who looks at a key, by bits; `train` looks at all of them.
+constexpr unsigned bit(SettingUser user) { return 1u << static_cast<unsigned>(user); }
+constexpr unsigned sft = bit(SettingUser::sft), gather = bit(SettingUser::gather), rl = bit(SettingUser::rl),
+                   evaluate = bit(SettingUser::evaluate), nobody = 0;
+
+struct KeyUsers {
+  std::string_view key;  // a section, or a key that differs from its section
+  unsigned users;
+};
+constexpr KeyUsers users_of_keys[] = {
+    {"data", nobody},
+    {"data.store", sft},
+    {"data.families", sft | gather | rl},
+    {"tokenizer", sft},
+    {"model", sft | gather | rl | evaluate},
+    {"model.shape", sft},
+    {"model.method", sft | rl},
+    {"model.rank", sft | rl},
+    {"model.alpha", sft | rl},
+    {"sft", sft},
+    {"sft.enabled", nobody},
+    {"compatibility", nobody},
+    {"compatibility.tasks", gather},
+    {"compatibility.first", gather},
+    {"compatibility.turns", gather},
+    {"compatibility.samples", gather},
+    {"compatibility.temperature", gather},
+    {"rl", rl},
+    {"rl.enabled", nobody},
+    {"rl.turns", rl | evaluate},
+    {"rl.answer_tokens", rl | gather},
+    {"curriculum", rl},
+    {"reward", rl | evaluate},
+    {"judge", sft | gather | rl | evaluate},
+    {"evaluation", evaluate},
+    {"evaluation.enabled", nobody},
+    {"evaluation.seed", sft | rl | evaluate},
+    {"evaluation.answer_tokens", sft | evaluate},
+    {"run.seed", sft | gather | rl},
+    {"run.keep_checkpoints", sft | rl},
+    {"run.report", nobody},
+};
+
+// Names by which people ask for a key of another section than the command's own.
+struct UsualName {
+  std::string_view key, option;
+  unsigned users;
+};
+constexpr unsigned train = bit(SettingUser::train), everybody = train | sft | gather | rl | evaluate;
+constexpr UsualName usual_names[] = {
+    {"data.store", "store", train | sft},
+    {"data.families", "families", everybody},
+    {"tokenizer.vocabulary", "vocabulary", sft},
+    {"tokenizer.tasks", "vocabulary-tasks", sft},
+    {"model.start", "model", train | sft | gather | rl},  // `evaluate MODEL` has it without a dash
+    {"model.shape", "shape", train | sft},
+    {"model.method", "method", everybody},
+    {"model.rank", "rank", everybody},
+    {"model.alpha", "alpha", everybody},
+    {"model.device", "device", everybody},
+    {"model.threads", "threads", everybody},
+    {"sft.adapters", "adapter", sft},
+    {"rl.algorithm", "algorithm", train},
+    {"rl.answer_tokens", "answer-tokens", gather},
+    {"curriculum.kind", "curriculum", train | rl},
+    {"curriculum.pool", "pool", rl},
+    {"reward.shape", "reward", train | rl | evaluate},
+    {"reward.terms", "reward-term", train | rl | evaluate},
+    {"reward.speed_scale", "speed-scale", rl | evaluate},
+    {"reward.target_speedup", "target-speedup", rl | evaluate},
+    {"judge.on", "backend", everybody},
+    {"judge.profile", "profile", everybody},
+    {"judge.cache", "cache", everybody},
+    {"evaluation.splits", "split", evaluate},
+    {"evaluation.exams", "exam", evaluate},
+    {"evaluation.answer_tokens", "answer-tokens", sft},
+    {"evaluation.answer_tokens", "max-tokens", evaluate},
+    {"evaluation.seed", "exam-seed", sft | rl},
+    {"run.seed", "seed", train | sft | gather | rl},
+};
+
+std::string_view section_of(std::string_view key) { return key.substr(0, key.find('.')); }
+
+// Keys of this section go without its name.
+std::string_view own_section(SettingUser user) {
+  switch (user) {
+    case SettingUser::train:
+      return "";
+    case SettingUser::sft:
+      return "sft";
+    case SettingUser::gather:
+      return "compatibility";
+    case SettingUser::rl:
+      return "rl";
+    case SettingUser::evaluate:
+      return "evaluation";
+  }
+  return "";
+}
+
+std::string with_dashes(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '_', '-');
+  std::ranges::replace(text, '.', '-');
+  return text;
+}
+
 }  // namespace
+
+std::string_view command_of(SettingUser user) {
+  static constexpr std::string_view names[] = {"train", "train sft", "train gather", "train rl", "evaluate"};
+  return names[static_cast<std::size_t>(user)];
+}
+
+bool is_used_by(const Setting& setting, SettingUser user) {
+  if (user == SettingUser::train) return true;
+  const KeyUsers* found = nullptr;
+  for (const KeyUsers& entry : users_of_keys)
+    if (entry.key == setting.key || (found == nullptr && entry.key == section_of(setting.key))) found = &entry;
+  return found != nullptr && (found->users & bit(user)) != 0;
+}
+
+std::vector<std::string> option_names(const Setting& setting, SettingUser user) {
+  std::vector<std::string> names;
+  const std::string_view section = section_of(setting.key);
+  if (section == own_section(user)) names.push_back(with_dashes(setting.key.substr(section.size() + 1)));
+  for (const UsualName& usual : usual_names)
+    if (usual.key == setting.key && (usual.users & bit(user)) != 0) names.emplace_back(usual.option);
+  names.push_back(with_dashes(setting.key));
+  return names;
+}
 
 std::span<const SettingSection> setting_sections() { return sections; }
 

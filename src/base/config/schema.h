@@ -1,6 +1,7 @@
 #pragma once
-// Every key that a training run can be configured with: its type, range, default and one line of help. This table is
-// all there is: reading, checking, printing and documenting walk over it.
+// Every key that training and evaluation can be configured with: its type, range, default, one line of help, and who
+// looks at it. This table is all there is: YAML files, --set, options of commands, config.json of a run and
+// docs/configuration.md are made from it.
 
 #include <cstdint>
 #include <span>
@@ -34,11 +35,19 @@ struct SettingSection {
   std::span<const Setting> settings;
 };
 
+// A command whose options are settings. `train` is the whole pipeline and has them all.
+enum class SettingUser : std::uint8_t { train, sft, gather, rl, evaluate };
+inline constexpr int setting_user_count = 5;
+std::string_view command_of(SettingUser user);  // "train rl"
+
 // In the order in which they are printed.
 std::span<const SettingSection> setting_sections();
 
 // nullptr: there is no such key.
 const Setting* find_setting(std::string_view key);
+bool is_used_by(const Setting& setting, SettingUser user);
+// How the command's option is called, the usual name first: {"kl", "rl-kl"} of `train rl`. No dashes before it.
+std::vector<std::string> option_names(const Setting& setting, SettingUser user);
 std::vector<std::string> words_of(const Setting& setting);
 
 // What an algorithm changes among the defaults: {"dapo", "rl.clip_high", "0.28"}. What a person sets stays.

@@ -92,6 +92,13 @@ class LoggedRun final : public RunLog {
     return store_.sync();
   }
 
+  Result<void> set_configuration(const nlohmann::ordered_json& configuration) override {
+    record_.configuration = configuration;
+    KW_TRY_VOID(
+        write_file_atomic(record_.folder / "config.json", json_text(configuration, 2) + "\n", Durability::power_loss));
+    return update();
+  }
+
   Result<void> finish(std::string_view status, const nlohmann::ordered_json& summary) override {
     record_.status = status;
     record_.summary = summary;

@@ -39,6 +39,8 @@ class RunLog {
   // All that was logged is on disk. To be called before a checkpoint is saved, so that the log never lacks what the
   // checkpoint is the result of.
   virtual Result<void> flush() = 0;
+  // What the run learned about its own configuration: config.json, and what `runs show` says, are written again.
+  virtual Result<void> set_configuration(const nlohmann::ordered_json& configuration) = 0;
   virtual Result<void> finish(std::string_view status, const nlohmann::ordered_json& summary) = 0;
 };
 

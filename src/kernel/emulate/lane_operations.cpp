@@ -1,6 +1,8 @@
 #include "kernel/emulate/lane_operations.h"
 
+#ifdef __x86_64__
 #include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -99,22 +101,28 @@ Forms make_forms(VectorUnit unit) {
       KW_LANE_FAMILIES(KW_LANE_ADD)
       break;
     }
+#ifdef KW_HAS_AVX2
     case VectorUnit::avx2: {
       using namespace lanes_avx2;
       KW_LANE_FAMILIES(KW_LANE_ADD)
       break;
     }
+#endif
+#ifdef KW_HAS_AVX512
     case VectorUnit::avx512: {
       using namespace lanes_avx512;
       KW_LANE_FAMILIES(KW_LANE_ADD)
       break;
     }
+#endif
+    default:
+      break;  // this program was built without it
   }
 #undef KW_LANE_ADD
   return forms;
 }
 
-// The tables only hold addresses, so all three can be made on any machine.
+// The tables only hold addresses, so all can be made on any machine; one that was not compiled is empty.
 const Forms& forms_of(VectorUnit unit) {
   static const std::array<Forms, 3> forms = {make_forms(VectorUnit::portable), make_forms(VectorUnit::avx2),
                                              make_forms(VectorUnit::avx512)};
@@ -129,23 +137,42 @@ const LaneForm* find_key(const std::string& key, VectorUnit unit) {
 
 int register_bytes(PtxType type) { return std::max(bytes_of(type), 2); }
 
+#ifdef __x86_64__
 bool has_f16c() {  // __builtin_cpu_supports of GCC 12 and clang 14 does not know the name
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
+#endif
+
+// Whether this machine can run what was compiled for the unit.
+bool can_run(VectorUnit unit) {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (unit == VectorUnit::avx2) return avx2;
+  if (unit == VectorUnit::avx512) return avx512;
+#endif
+  return unit == VectorUnit::portable;
+}
 
 }  // namespace
 
-std::vector<VectorUnit> available_vector_units() {
+std::vector<VectorUnit> compiled_vector_units() {
   std::vector<VectorUnit> units = {VectorUnit::portable};
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()) {
-    units.push_back(VectorUnit::avx2);
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl")) {
-      units.push_back(VectorUnit::avx512);
-    }
-  }
+#ifdef KW_HAS_AVX2
+  units.push_back(VectorUnit::avx2);
+#endif
+#ifdef KW_HAS_AVX512
+  units.push_back(VectorUnit::avx512);
+#endif
+  return units;
+}
+
+std::vector<VectorUnit> available_vector_units() {
+  std::vector<VectorUnit> units = compiled_vector_units();
+  std::erase_if(units, [](VectorUnit unit) { return !can_run(unit); });
   return units;
 }
 

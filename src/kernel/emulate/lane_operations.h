@@ -15,7 +15,8 @@ namespace kw {
 
 enum class VectorUnit { portable, avx2, avx512 };
 VectorUnit best_vector_unit();
-std::vector<VectorUnit> available_vector_units();
+std::vector<VectorUnit> compiled_vector_units();   // that this program was built for
+std::vector<VectorUnit> available_vector_units();  // those of them that this machine has
 std::string_view name_of(VectorUnit unit);
 
 // Sources and destination point at the first lane of a slot (64-byte aligned): 4-byte lanes for types up to 32 bits

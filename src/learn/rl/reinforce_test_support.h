@@ -77,6 +77,7 @@ class LogInMemory : public RunLog {
   }
   Result<void> text(std::int64_t, std::string_view, std::string_view) override { return {}; }
   Result<void> flush() override { return {}; }
+  Result<void> set_configuration(const nlohmann::ordered_json&) override { return {}; }
   Result<void> finish(std::string_view, const nlohmann::ordered_json&) override { return {}; }
   std::vector<std::tuple<std::int64_t, std::string, double>> lines;
   std::map<std::string, double> latest;

@@ -15,8 +15,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t unmeasured_steps = 10;  // the first ones allocate memory and compile kernels
-constexpr std::int64_t measured_steps = 40;
+// Of the steps that say how fast training is. The first ones allocate memory and compile kernels.
+constexpr std::int64_t unmeasured_steps = 1;
+constexpr std::int64_t least_measured_steps = 1, most_measured_steps = 40;
+constexpr double measured_share = 0.03;  // of the minutes, unless the fewest steps take longer
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -43,12 +45,12 @@ class SupervisedRun {
 
   Result<SupervisedSummary> run() {
     KW_TRY_VOID(restore());
+    KW_TRY_VOID(decide_steps());
     LessonFeed feed(lessons_, dialect_, position_, options_.producers);
     if (exam_open_) KW_TRY_VOID(evaluate_and_save());
     const auto over = [this] { return now_.steps > 0 && now_.step >= now_.steps; };
     while (!over() && !interrupted()) {
       KW_TRY_VOID(step(feed));
-      decide_steps();
       if (now_.step % options_.log_every == 0 || now_.step == now_.steps) KW_TRY_VOID(report());
       KW_TRY_VOID(evaluate_and_save());
     }
@@ -92,23 +94,20 @@ class SupervisedRun {
     Schedule schedule;
     schedule.shape = options_.shape;
     schedule.peak = options_.peak_learning_rate;
-    // Until the number of steps is decided, the warm-up is all that matters.
-    const std::int64_t steps = now_.steps > 0 ? now_.steps : std::numeric_limits<std::int32_t>::max();
-    schedule.all_steps = steps;
+    schedule.all_steps = now_.steps;
     schedule.warm_up_steps =
-        now_.steps > 0 ? std::max<std::int64_t>(1, std::llround(options_.warm_up_share * static_cast<double>(steps)))
-                       : unmeasured_steps + measured_steps + 50;
+        std::max<std::int64_t>(1, std::llround(options_.warm_up_share * static_cast<double>(now_.steps)));
     schedule.last_share = options_.last_share;
     return schedule;
   }
 
   // Lessons until the step's tokens are reached, in passes of bounded size.
-  Result<std::vector<PackedBatch>> draw(LessonFeed& feed) {
+  Result<std::vector<PackedBatch>> draw(LessonFeed& feed, bool for_real = true) {
     std::vector<PackedBatch> passes;
     std::int64_t drawn = 0;
     while (drawn < options_.batch_tokens) {
       KW_TRY(const Lesson lesson, feed.next());
-      if (hooks_.lesson) hooks_.lesson(lesson);
+      if (for_real && hooks_.lesson) hooks_.lesson(lesson);
       const auto length = static_cast<std::int64_t>(lesson.tokens.size());
       if (passes.empty() || passes.back().starts.back() + length > options_.pass_tokens) {
         passes.emplace_back();
@@ -120,26 +119,39 @@ class SupervisedRun {
       batch.starts.push_back(static_cast<std::int64_t>(batch.tokens.size()));
       batch.adapter.push_back(adapter_of_(role_of(lesson.kind)));
       drawn += length;
-      now_.answer_tokens += length - lesson.answer;
+      if (for_real) now_.answer_tokens += length - lesson.answer;
     }
+    if (!for_real) return passes;
     position_ = feed.position();
     now_.tokens += drawn;
     return passes;
   }
 
+  struct PassedLoss {
+    double sum = 0;
+    std::int64_t tokens = 0;
+  };
+
+  // Forward and backward over a step's lessons; the gradients are the trainer's.
+  Result<PassedLoss> pass(const std::vector<PackedBatch>& passes) {
+    PassedLoss loss;
+    for (const PackedBatch& batch : passes) loss.tokens += std::ranges::count(batch.scored, 1);
+    for (const PackedBatch& batch : passes) {
+      KW_TRY(const TokenScores scores, trainer_.forward(batch));
+      for (const float log_prob : scores.log_prob) loss.sum -= log_prob;
+      ScoreGradients gradients;
+      gradients.log_prob.assign(scores.log_prob.size(), -1.0f / static_cast<float>(loss.tokens));
+      KW_TRY_VOID(trainer_.backward(gradients));
+    }
+    return loss;
+  }
+
   Result<void> step(LessonFeed& feed) {
     const Clock::time_point start = Clock::now();
     KW_TRY(const std::vector<PackedBatch> passes, draw(feed));
-    std::int64_t scored = 0;
-    for (const PackedBatch& batch : passes) scored += std::ranges::count(batch.scored, 1);
-    for (const PackedBatch& batch : passes) {
-      KW_TRY(const TokenScores scores, trainer_.forward(batch));
-      for (const float log_prob : scores.log_prob) loss_sum_ -= log_prob;
-      ScoreGradients gradients;
-      gradients.log_prob.assign(scores.log_prob.size(), -1.0f / static_cast<float>(scored));
-      KW_TRY_VOID(trainer_.backward(gradients));
-    }
-    loss_tokens_ += scored;
+    KW_TRY(const PassedLoss loss, pass(passes));
+    loss_sum_ += loss.sum;
+    loss_tokens_ += loss.tokens;
     KW_TRY(const StepReport moved, trainer_.step(learning_rate_at(schedule(), now_.step)));
     now_.learning_rate = moved.learning_rate;
     now_.gradient_norm = moved.gradient_norm;
@@ -152,15 +164,31 @@ class SupervisedRun {
       recent_tokens_ += static_cast<std::int64_t>(batch.tokens.size());
       if (options_.model != nullptr) recent_flops_ += training_flops(*options_.model, batch, options_.train_base);
     }
-    if (now_.step > unmeasured_steps && now_.step <= unmeasured_steps + measured_steps) measured_s_ += seconds;
     return {};
   }
 
-  void decide_steps() {
-    if (now_.steps != 0 || now_.step < unmeasured_steps + measured_steps) return;
+  // Minutes become steps before the first one. The trainer is as it was afterwards, and so are the lessons.
+  Result<void> decide_steps() {
+    if (options_.minutes <= 0) return {};
+    const auto tell = [this] { return hooks_.decided ? hooks_.decided(now_.steps) : Result<void>(); };
+    if (now_.steps > 0) return tell();  // it goes on
+    const Clock::time_point start = Clock::now();
+    LessonFeed feed(lessons_, dialect_, position_, options_.producers);
+    double measured = 0;
+    std::int64_t steps = -unmeasured_steps;
+    const double enough = measured_share * options_.minutes * 60;
+    while (steps < most_measured_steps && (steps < least_measured_steps || measured < enough) && !interrupted()) {
+      const Clock::time_point began = Clock::now();
+      KW_TRY(const std::vector<PackedBatch> passes, draw(feed, false));
+      KW_TRY([[maybe_unused]] const PassedLoss loss, pass(passes));
+      trainer_.clear_gradients();
+      if (++steps > 0) measured += seconds_since(began);
+    }
+    if (steps < least_measured_steps) return {};  // interrupted: nothing has begun
+    now_.seconds += seconds_since(start);
     const double left = options_.minutes * 60 - now_.seconds;
-    const double each = measured_s_ / static_cast<double>(measured_steps);
-    now_.steps = now_.step + std::max<std::int64_t>(1, std::llround(left / each));
+    now_.steps = now_.step + std::max<std::int64_t>(1, std::llround(left * static_cast<double>(steps) / measured));
+    return tell();
   }
 
   Result<void> report() {
@@ -187,7 +215,7 @@ class SupervisedRun {
   }
 
   bool evaluation_due() const {
-    if (!hooks_.evaluate || options_.evaluations <= 0 || now_.steps == 0) return false;
+    if (!hooks_.evaluate || options_.evaluations <= 0) return false;
     const auto part = [&](std::int64_t step) {
       return std::floor(options_.evaluations * static_cast<double>(step) / static_cast<double>(now_.steps));
     };
@@ -250,7 +278,6 @@ class SupervisedRun {
   std::int64_t skipped_ = 0;
   double recent_seconds_ = 0, recent_flops_ = 0;
   std::int64_t recent_tokens_ = 0;
-  double measured_s_ = 0;
   std::int64_t saved_step_ = -1;
   bool exam_open_ = false;  // the exam after this step was interrupted
 };

@@ -15,8 +15,9 @@ namespace kw {
 
 struct SupervisedOptions {
   std::int64_t steps = 0;
-  // Instead of steps: as many as fit into this time, evaluations not counted. Decided once, from the speed of the first
-  // steps, and kept by checkpoints.
+  // Instead of steps: as many as fit into this time, evaluations not counted. Decided once, before the first step, from
+  // the speed of a few that change nothing, and kept by checkpoints: given the same number of steps, a run ends with
+  // the same bits.
   double minutes = 0;
   std::int64_t batch_tokens = 8192;  // of a step, about: whole lessons
   std::int64_t pass_tokens = 65536;  // of one forward and backward
@@ -42,8 +43,8 @@ struct Evaluation {
 
 struct SupervisedProgress {
   std::int64_t step = 0;
-  std::int64_t steps = 0;  // 0: not decided yet
-  double loss = 0;         // mean since the last time
+  std::int64_t steps = 0;
+  double loss = 0;  // mean since the last time
   double learning_rate = 0;
   double gradient_norm = 0;
   std::int64_t tokens = 0;  // trained on so far, prompts included
@@ -57,6 +58,7 @@ struct SupervisedHooks {
   std::function<Result<Evaluation>(std::int64_t step)> evaluate;  // may be empty
   std::function<void(const SupervisedProgress&)> progress;        // may be empty
   std::function<void(std::int64_t step, const Evaluation&)> evaluated;
+  std::function<Result<void>(std::int64_t steps)> decided;  // what minutes come to; may be empty
 };
 
 struct SupervisedSummary {

@@ -14,10 +14,12 @@
 namespace kw {
 
 extern const Kernels portable_kernels;
-#if defined(__x86_64__)
+#ifdef KW_HAS_AVX2
 namespace unit_avx2 {
 extern const Kernels table;
 }
+#endif
+#ifdef KW_HAS_AVX512
 namespace unit_avx512 {
 extern const Kernels table;
 }
@@ -38,11 +40,15 @@ const std::vector<const Kernels*>& all() {
 #if defined(__x86_64__)
     // The compiler's test also asks whether the operating system saves the registers.
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#ifdef KW_HAS_AVX2
     if (avx2) kinds.push_back(&unit_avx2::table);
-    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-      kinds.push_back(&unit_avx512::table);
-    }
+#endif
+#ifdef KW_HAS_AVX512
+    if (avx512) kinds.push_back(&unit_avx512::table);
+#endif
+    (void)avx512;
 #endif
     return kinds;
   }();

@@ -24,6 +24,9 @@ class SettingReader {
   const std::string& text(std::string_view key) { return configuration_.text(noted(key)); }
   const std::vector<std::string>& list(std::string_view key) { return configuration_.list(noted(key)); }
 
+  const SettingValue& value(std::string_view key) { return configuration_.value(noted(key)); }
+
+  const Configuration& configuration() const { return configuration_; }
   const std::set<std::string, std::less<>>& read() const { return read_; }
 
  private:
