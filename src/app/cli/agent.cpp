@@ -27,7 +27,12 @@ struct PromptArguments {
   bool as_written = false;
 };
 
-Result<Prompt> prompt_from(const PromptArguments& arguments) {
+struct WrittenPrompt {
+  Prompt prompt;
+  std::string not_understood;  // what normal_form() could not put in the learned words
+};
+
+Result<WrittenPrompt> prompt_from(const PromptArguments& arguments) {
   KW_TRY(const std::filesystem::path folder, prompts_folder());
   KW_TRY(const PromptBook book, PromptBook::load(folder));
   KW_TRY(const Task task, task_from_argument(arguments.task));
@@ -47,18 +52,23 @@ Result<Prompt> prompt_from(const PromptArguments& arguments) {
       return Error{fmt::format("the verdict is of the task {}", verdict.task), "", {arguments.verdict, 0, 0}};
     request.verdict = &verdict;
   }
-  return book.write(arguments.style == "compact" ? PromptStyle::compact : PromptStyle::chatml, request);
+  KW_TRY(Prompt prompt, book.write(arguments.style == "compact" ? PromptStyle::compact : PromptStyle::chatml, request));
+  return WrittenPrompt{std::move(prompt), arguments.as_written ? "" : form.not_understood};
 }
 
 void run_prompt(Context& context, const PromptArguments& arguments) {
-  const auto prompt = prompt_from(arguments);
-  if (!prompt.ok()) return fail(context, prompt.error());
+  const auto written = prompt_from(arguments);
+  if (!written.ok()) return fail(context, written.error());
+  const Prompt& prompt = written->prompt;
   if (!context.json) {
-    std::cout << prompt->text << "\n";
+    if (!written->not_understood.empty())
+      std::cerr << "kernelwright: " << written->not_understood << "; the question is given to the model as written\n";
+    std::cout << prompt.text << "\n";
     return;
   }
-  Json json{{"style", arguments.style}, {"role", arguments.role}, {"text", prompt->text}, {"messages", Json::array()}};
-  for (const ChatMessage& message : prompt->messages)
+  Json json{{"style", arguments.style}, {"role", arguments.role}, {"text", prompt.text}, {"messages", Json::array()}};
+  if (!written->not_understood.empty()) json["not_understood"] = written->not_understood;
+  for (const ChatMessage& message : prompt.messages)
     json["messages"].push_back({{"role", message.role}, {"content", message.content}});
   print_json(json);
 }

@@ -118,10 +118,13 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   engine_options.model = fmt::format("{} {} {}", model->fingerprint(), model->device(), session->identity());
   ConversationView view(options.samples);
   const NormalForm asked = normal_form(*request.task, request.kernel.empty() ? Names::learned : Names::kept);
-  if (!context.json)
-    std::cout << fmt::format("{}: {}\n{} on {}; {}\n", request.task->name, request.task->summary, model->name(),
-                             model->device(), session->description())
-              << (asked.changed ? description_of(asked) + "\n" : "") << std::flush;
+  if (!context.json) {
+    const std::string put = description_of(asked);
+    const std::string about = request.task->summary.empty() ? "" : ": " + request.task->summary;
+    std::cout << fmt::format("{}{}\n{} on {}; {}\n", request.task->name, about, model->name(), model->device(),
+                             session->description())
+              << put << (put.empty() ? "" : "\n") << std::flush;
+  }
   Rollout rollout(model->decoder(), &model->dialect().tokenizer());
   KW_TRY(const auto engine,
          EpisodeEngine::make(
@@ -133,6 +136,7 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   if (context.json) {
     Json json = json_of(episode, *model, *session);
     json["asked"] = asked.task.pytorch;
+    if (!asked.not_understood.empty()) json["not_understood"] = asked.not_understood;
     json["renamed"] = Json::object();
     for (const auto& [before, now] : asked.renamed) json["renamed"][before] = now;
     print_json(json);
