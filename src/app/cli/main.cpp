@@ -10,13 +10,11 @@
 
 namespace {
 
-constexpr const char* version_text = "kernelwright 0.1.0";
-
 int run(int argc, char** argv) {
   using namespace kw::cli;
   CLI::App app{"Kernelwright: judge and train agents that write CUDA kernels."};
   app.name("kernelwright");
-  app.set_version_flag("--version", version_text);
+  app.set_version_flag("--version", "kernelwright " KW_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
   app.footer(
