@@ -4,7 +4,8 @@
 - a line of more than 140 characters in README.md, ARCHITECTURE.md, CONTRIBUTING.md, tasks/README.md or docs/,
 - a link from one of these pages to a file that is not there,
 - with --program: a command line in those pages, in scripts, presets and the Makefile, or in a string of the sources, that names
-  a subcommand or an option which the program's --help does not have, or (`make ...`) a target which the Makefile does not have.
+  a subcommand or an option which the program's --help does not have, or (`make ...`) a target which the Makefile does not have,
+- with --program: an option (but of `train`) that --help lists without a word about it.
 
 The program's name followed by a small letter is taken for a command, so prose says Kernelwright.
 
@@ -46,11 +47,22 @@ def check_links(name, text, folder):
     return problems
 
 
+def options_without_words(help_text, column=32):
+    """Words about an option begin in that column, behind it or in the next line."""
+    lines = help_text.split("\n")
+    for place, line in enumerate(lines):
+        option = re.match(r"  (?:-\w,)?(--[\w-]+)", line)
+        behind = line[column - 1:column] == " " and line[column:].strip()
+        below = place + 1 < len(lines) and lines[place + 1].startswith(" " * column)
+        if option and not behind and not below:
+            yield option[1]
+
+
 class Help:
     """What the program says about its subcommands and options; a subcommand is asked once."""
 
     def __init__(self, program):
-        self.program, self.known = program, {}
+        self.program, self.known, self.silent = program, {}, []
 
     def of(self, path):
         if path not in self.known:
@@ -59,7 +71,13 @@ class Help:
             subcommands = re.findall(r"^  ([a-z][\w-]*)\s", body.partition("\nSubcommands:\n")[2], re.M)
             options = re.findall(r"^  ((?:-\w,)?--?[\w-]+)", body.partition("\nOptions:\n")[2], re.M)
             self.known[path] = (set(subcommands), {name for each in options for name in each.split(",")})
+            if path[:1] != ("train",):  # many of its options are keys that `config` explains
+                self.silent += [f"{' '.join(path)} --help says nothing about {name}" for name in options_without_words(body)]
         return self.known[path]
+
+    def everything(self, path=()):
+        for name in self.of(path)[0]:
+            self.everything(path + (name,))
 
     def problem(self, words):
         """What is wrong with the words behind `kernelwright`; None: nothing."""
@@ -149,6 +167,8 @@ def check(program):
             found, count = check_commands(str(path.relative_to(ROOT)), path.read_text(), help_texts)
             problems += found
             commands += count
+        help_texts.everything()
+        problems += help_texts.silent
     return problems, commands
 
 
@@ -157,6 +177,9 @@ def self_test(program):
         (check_lines("page.md", "x" * 141), "141 characters"),
         (check_links("page.md", "[a](no/such.md)", ROOT), "no/such.md"),
     ]
+    silent = "Options:\n  --length INT                  tokens\n  --temperature FLOAT:FLOAT in [0 - 100]\n  --seed UINT=1                 \n"
+    plants.append((list(options_without_words(silent)), "--temperature"))
+    plants.append((list(options_without_words(silent)), "--seed"))
     if program:
         known = Help(program)
         for text, expected in (("say `kernelwright juge softmax`", "no subcommand juge"),

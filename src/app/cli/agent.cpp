@@ -116,18 +116,19 @@ void add_agent_commands(CLI::App& app, Context& context) {
   auto* prompt = app.add_subcommand("prompt", "What an agent is told about a task, a kernel and its verdict");
   auto asked = std::make_shared<PromptArguments>();
   add_json_flag(*prompt, context);
-  prompt->add_option("TASK", asked->task, "a name of the suite, a folder or a YAML file")->required();
+  prompt->add_option("TASK", asked->task, "a task of the suite by name, a task's folder, or a YAML file")->required();
   prompt->add_option("--role", asked->role, "who is asked")
       ->check(CLI::IsMember({"generator", "optimizer", "tester"}))
       ->capture_default_str();
   prompt->add_option("--style", asked->style, "for the tiny model or for chat models")
       ->check(CLI::IsMember({"compact", "chatml"}))
       ->capture_default_str();
-  prompt->add_option("--level", asked->level, "generator: how far to go")->check(CLI::IsMember(all_level_names()));
+  prompt->add_option("--level", asked->level, "generator: which kind of kernel to ask for")
+      ->check(CLI::IsMember(all_level_names()));
   prompt->add_option("--target", asked->target, "the speedup over the naive kernel to reach");
   prompt->add_option("--kernel", asked->kernel, "optimizer and tester: the current kernel");
   prompt->add_option("--verdict", asked->verdict, "optimizer: what judge --json says about it");
-  prompt->add_flag("--as-written", asked->as_written, "the task in its own words, not in those of drawn tasks");
+  prompt->add_flag("--as-written", asked->as_written, "ask with the task's own text, not its normal form");
   prompt->footer(
       "Examples:\n"
       "  kernelwright prompt softmax --style compact\n"

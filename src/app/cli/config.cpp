@@ -9,7 +9,8 @@
 namespace kw::cli {
 
 void add_config_command(CLI::App& app, Context& context) {
-  auto* config = app.add_subcommand("config", "The configuration of a training run: every key, its value and meaning");
+  auto* config =
+      app.add_subcommand("config", "The configuration of a training run: every key with its value and meaning");
   auto sources = std::make_shared<ConfigurationSources>();
   add_json_flag(*config, context);
   config->add_option("--preset", sources->preset, "quickstart, laptop or h200");

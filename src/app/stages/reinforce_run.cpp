@@ -152,7 +152,7 @@ Result<TaskPool> pool_from(const RlArguments& arguments) {
   stream.seed = arguments.rl.seed;
   for (const std::string& name : arguments.families) {
     const auto family = family_from_name(name);
-    if (!family) return Error{"there is no family '" + name + "'", "`kernelwright data stats` names them", {}};
+    if (!family) return Error{"there is no family '" + name + "'", "`kernelwright data families` names them", {}};
     stream.families.push_back(*family);
   }
   return draw_task_pool(stream, arguments.pool);
@@ -218,7 +218,7 @@ Result<Json> train_rl(const RlArguments& arguments) {
   const fs::path out = arguments.out;
   std::error_code failed;
   fs::create_directories(out, failed);
-  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {out.string(), 0, 0}};
+  if (failed) return Error{"cannot create this folder: " + failed.message(), "", {out.string(), 0, 0}};
   KW_TRY(const Models models, make_models(arguments, options));
   options.start = models.start;
   const std::int64_t context = models.policy->description().context;
