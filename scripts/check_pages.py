@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Are the pages that people read true and readable? Fails on
 
-- a line of more than 140 characters in README.md, ARCHITECTURE.md, CONTRIBUTING.md, tasks/README.md or docs/,
+- a line of more than 140 characters in a page: docs/, and README.md and the like everywhere (not in records of benchmarks),
 - a link from one of these pages to a file that is not there,
 - with --program: a command line in those pages, in scripts, presets and the Makefile, or in a string of the sources, that names
   a subcommand or an option which the program's --help does not have, or (`make ...`) a target which the Makefile does not have,
@@ -20,7 +20,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LONGEST = 140
-PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "tasks/README.md", "docs/*.md")
+PAGES = ("*.md", "docs/*.md", "tasks/*.md", "prompts/*.md", "weights/*.md", "bench/*/README.md", "tests/**/README.md")
 OTHERS = ("Makefile", "scripts/*.sh", "scripts/*.py", "presets/**/*.yaml")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 # After `--program` or a script it is another program's argument.
