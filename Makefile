@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check include-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check page-check include-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -26,6 +26,7 @@ build: setup
 
 test: setup
 	@$(STEP) "format check" $(MAKE) --no-print-directory format-check
+	@$(STEP) "page check" $(MAKE) --no-print-directory page-check
 	@$(STEP) "include check" $(MAKE) --no-print-directory include-check
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
@@ -49,7 +50,7 @@ test-faults: build
 	@build/src/learn/rl/rl_test --gtest_filter='FaultRun*'
 
 # The program alone, and what it loads: tests take as long again to build.
-PROGRAM := kernelwright kernelwright_torch $(if $(wildcard /dev/nvidiactl),kernelwright_model_gpu)
+PROGRAM := kernelwright_torch $(if $(wildcard /dev/nvidiactl),kernelwright_model_gpu) kernelwright
 program: setup-program
 	@cmake --preset release $(if $(wildcard build/CMakeCache.txt),,-DKW_VECTOR_UNITS=native) >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
 	@cmake --build build -j $(JOBS) --target $(PROGRAM)
@@ -74,6 +75,11 @@ format: setup
 
 format-check: setup
 	@$(FORMAT) --dry-run --Werror $(SOURCES) && echo "$(words $(SOURCES)) files are formatted"
+
+# Lines and links of the pages that people read; a test (pages.fast) also compares the command lines in them with --help.
+page-check:
+	@scripts/check_pages.py
+	@scripts/check_pages.py --self-test
 
 # Modules include only what their USES lists allow, groups only lower ones; planted mistakes must be found.
 include-check:

@@ -1,5 +1,5 @@
-# Files of a module are compiled in groups (cmake/unity_groups.py): a build takes a quarter of the processor's time. For work on single
-# files the preset `dev` has them one by one.
+# Files of a module are compiled in groups (cmake/unity_groups.py), which read their headers once. For work on single files the preset
+# `dev` has them one by one.
 option(KW_UNITY "Compile the files of a module in groups" ON)
 if(KW_UNITY)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -24,7 +24,8 @@ function(kw_in_groups target)
 endfunction()
 
 # kw_module(NAME USES other modules and libraries): one library for a folder of src/, naming what it may use. Every x.cpp of the folder
-# is part of it, COLD says that its speed does not matter, every x_test.cpp becomes part of the test program NAME_test, every x_fuzz.cpp a libFuzzer program.
+# is part of it, every x_test.cpp is part of the test program NAME_test, every x_fuzz.cpp is a libFuzzer program. COLD: its speed does not
+# matter, so it is compiled with -O1.
 set(KW_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND KW_WARNINGS -Wno-restrict) # GCC 12 is wrong about `"text" + string` (its bug 105329)

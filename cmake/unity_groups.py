@@ -31,12 +31,9 @@ def declared_name(line):
     alias = re.match(r"using\s+(\w+)\s*=", line)
     if alias:
         return alias[1]
-    brought_in = re.match(r"using\s+(?:\w+::)+(\w+);", line)
-    if brought_in:
-        return None
     head = re.split(r"[({=;]|\[", line, maxsplit=1)[0]
     names = re.findall(r"(?:\w+::)*~?\w+", head)
-    if not names or names[-1] in KEYWORDS or "::" in names[-1]:
+    if not names or names[-1] in KEYWORDS or "::" in names[-1]:  # `using std::swap;`, a member's definition
         return None
     return names[-1]
 

@@ -3,12 +3,13 @@
 module, and fails on
 
 - an include of a module that the USES list does not name (tests may also use modules of lower groups, and TEST_USES),
-- a use of a higher group, or of a later module in the same group's order of layers (a cycle),
+- a use of a higher group,
+- modules that use each other in a circle,
 - a name in USES that nothing in the module includes,
 - an entry of ARCHITECTURE.md that says something else.
 
     scripts/check_includes.py [ROOT]      exit status 1, and a line for each problem
-    scripts/check_includes.py --self-test plants wrong includes in a copy and looks whether they are found"""
+    scripts/check_includes.py --self-test plants wrong includes and a circle in copies and looks whether they are found"""
 import pathlib
 import re
 import shutil
@@ -139,7 +140,7 @@ def check(root):
 
 
 def self_test(root):
-    """Each planted mistake must be found, and the tree without them must be clean."""
+    """Plants one mistake at a time in a copy of src; each must be found."""
     plants = [
         ("src/kernel/task/task.cpp", '#include "kernel/judge/judge.h"\n', "does not name kw::judge"),
         ("src/base/file.cpp", '#include "kernel/task/task.h"\n', "of a higher group"),

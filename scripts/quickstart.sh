@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From a machine that has the program to agents that learned on it: what works here, a good and a bad kernel before the
-# judge, then about ten minutes in which the agents learn, and what they can do after it. Stopped and called again, it
-# goes on where it was. ARGS: further options of `kernelwright train`, as --from-nothing.
+# From the built program to agents that were trained with it: what works here, a good and a bad kernel before the
+# judge, then about ten minutes of training, and what the agents can do after it. Run it again after a stop: it resumes.
+# ARGS: further options of `kernelwright train`, as --from-nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kernelwright=build/kernelwright
@@ -15,7 +15,7 @@ run $kernelwright judge softmax examples/softmax_shared.cu
 echo; echo "\$ $kernelwright judge softmax tests/bugs/softmax_sync_missing_before_read.cu"
 $kernelwright judge softmax tests/bugs/softmax_sync_missing_before_read.cu && exit 1 || [ $? -eq 1 ]
 
-# The agents learn. A run that is done is put aside, so that every call learns.
+# A finished run is moved aside, so that every call trains.
 if [ -e "$run_folder/report.html" ]; then
   mv "$run_folder" "$run_folder-$(date -r "$run_folder/report.html" +%Y%m%d-%H%M%S)"
 fi
@@ -23,7 +23,7 @@ fi
 run $kernelwright train "$run_folder" --preset quickstart ${ARGS:-}
 
 echo
-echo "What they can do now: a task that training never showed."
+echo "What the agents can do now, on a task that training never showed:"
 run $kernelwright optimize "$demonstration" --model "$run_folder" --turns 3 --samples 4 --temperature 0.7 --html "$run_folder/demonstration.html"
 
 echo

@@ -94,7 +94,7 @@ fi
 install_program() {
   local start=$SECONDS
   rm -rf "$deps"
-  say "installing libtorch and NVRTC (about 0.8 GB to download) in $deps"
+  say "installing libtorch and NVRTC (608 MiB to download) in $deps"
   $python -m venv "$deps/venv"
   install_packages requirements.txt
   say "libtorch installed in $((SECONDS - start)) s"
@@ -121,8 +121,8 @@ for part in $(missing_parts); do
   start=$SECONDS
   case $part in
     program) install_program ;;
-    gpu) say "installing what libtorch needs on a GPU (about 1.8 GB to download)"; install_packages requirements-gpu.txt ;;
-    test) say "installing nvcc and clang-format for the tests"; install_packages requirements-test.txt ;;
+    gpu) say "installing what libtorch needs on a GPU (1,792 MiB to download)"; install_packages requirements-gpu.txt ;;
+    test) say "installing nvcc and clang-format for the tests (97 MiB to download)"; install_packages requirements-test.txt ;;
   esac
   touch "$deps/.ready-$part"
   say "part '$part' complete after $((SECONDS - start)) s"

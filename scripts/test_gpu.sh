@@ -13,7 +13,7 @@ command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || s
 find_program() { for place in "$build/$1" "$build"/src/*/*/"$1" "$build"/src/*/"$1"; do [ -x "$place" ] && { echo "$place"; return; }; done; }
 program=$(find_program kernelwright)
 bench=$(find_program gpu_bench)
-[ -n "$program" ] && [ -n "$bench" ] || skip "there is no $build/kernelwright and gpu_bench; run make build"
+[ -n "$program" ] && [ -n "$bench" ] || skip "no kernelwright, or no gpu_bench, in $build; run make build"
 export KERNELWRIGHT_TASKS=${KERNELWRIGHT_TASKS:-$PWD/tasks} KERNELWRIGHT_PROFILES=${KERNELWRIGHT_PROFILES:-$PWD/profiles}
 mkdir -p "$results"
 failed=0

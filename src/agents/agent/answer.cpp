@@ -105,16 +105,29 @@ bool looks_encoded(std::string_view text) {
   return false;
 }
 
-Outcome check_candidate(const CodeBlock& block, bool ended, const AnswerLimits& limits) {
+// Why there is no kernel; the message where it says more than the outcome's own words.
+struct Refusal {
+  Outcome outcome = Outcome::empty;
+  std::string message = "";
+
+  Refusal(Outcome why) : outcome(why) {}
+  Refusal(Outcome why, std::string words) : outcome(why), message(std::move(words)) {}
+};
+
+Refusal unbalanced(const CodeBlock& block) {
+  return {Outcome::unbalanced, "the code is not balanced: " + block.unfinished_why};
+}
+
+Refusal check_candidate(const CodeBlock& block, bool ended, const AnswerLimits& limits) {
   if (block.text.size() > limits.kernel_bytes) return Outcome::too_long;
   if (block.hidden_characters) return Outcome::hidden_characters;
   if (block.foreign_letters) return Outcome::look_alikes;
-  if (!block.finished) return block.open_ended && !ended ? Outcome::truncated : Outcome::unbalanced;
+  if (!block.finished) return block.open_ended && !ended ? Refusal(Outcome::truncated) : unbalanced(block);
   return Outcome::kernel;
 }
 
 // Why no block is a whole kernel file.
-Outcome missing_part(const std::vector<CodeBlock>& blocks, bool ended, std::string_view text) {
+Refusal missing_part(const std::vector<CodeBlock>& blocks, bool ended, std::string_view text) {
   bool kernel = false, launcher = false, cuda = false;
   for (const CodeBlock& block : blocks) {
     if (!is_cuda_language(block.language)) continue;
@@ -129,7 +142,7 @@ Outcome missing_part(const std::vector<CodeBlock>& blocks, bool ended, std::stri
   for (const CodeBlock& block : blocks)
     if (is_cuda_language(block.language) && block.has_kernel) {
       if (block.foreign_letters) return Outcome::look_alikes;
-      return block.finished ? Outcome::no_launcher : Outcome::unbalanced;
+      return block.finished ? Refusal(Outcome::no_launcher) : unbalanced(block);
     }
   if (launcher) return Outcome::no_kernel;
   if (looks_encoded(text)) return Outcome::encoded;
@@ -171,7 +184,8 @@ class AnswerReading {
   }
 
  private:
-  Answer finish(Outcome outcome, std::string message = "") {
+  Answer finish(Refusal refusal) { return finish(refusal.outcome, std::move(refusal.message)); }
+  Answer finish(Outcome outcome, std::string message) {
     answer_.outcome = outcome;
     for (const OutcomeWords& words : outcomes)
       if (words.outcome == outcome && message.empty()) message = words.message;
@@ -206,7 +220,7 @@ class AnswerReading {
       return finish(Outcome::several_candidates,
                     fmt::format("there are {} different kernel files; write one", whole.size()));
     const CodeBlock& taken = *whole.back();
-    const Outcome outcome = check_candidate(taken, answer_.ended, limits_);
+    Refusal checked = check_candidate(taken, answer_.ended, limits_);
     answer_.fenced = taken.fenced;
     answer_.said = cut_text(trimmed(std::string_view(text_).substr(0, taken.first)), limits_.said_bytes);
     if (answer_.said.size() < limits_.said_bytes) {
@@ -214,11 +228,11 @@ class AnswerReading {
           cut_text(std::string_view(text_).substr(taken.end), limits_.said_bytes - answer_.said.size());
       if (!after.empty()) answer_.said += (answer_.said.empty() ? "" : "\n") + after;
     }
-    if (outcome == Outcome::kernel) {
+    if (checked.outcome == Outcome::kernel) {
       answer_.kernel = taken.text;
       if (!answer_.kernel.ends_with('\n')) answer_.kernel += '\n';
     }
-    return finish(outcome);
+    return finish(std::move(checked));
   }
 
   static bool all_same(const std::vector<const CodeBlock*>& blocks) {

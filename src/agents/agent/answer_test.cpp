@@ -91,6 +91,28 @@ TEST(Answer, SaysWhatIsCutOff) {
   EXPECT_EQ(outcome("```cuda\n" + kernel.substr(0, kernel.size() - 3) + "\n```"), "unbalanced");
 }
 
+// A person or a model that repairs an answer is told where.
+TEST(Answer, NamesTheLineThatIsNotBalanced) {
+  const std::string head = "__global__ void k(float* y) {\n  y[0] = 1;\n}\n";
+  const std::string launcher = "extern \"C\" void launch(float* y, cudaStream_t s) {\n  k<<<1, 1, 0, s>>>(y);\n}\n";
+  struct Case {
+    std::string code;
+    const char* why;
+  };
+  for (const Case& each : {
+           Case{head + launcher + "}\n", "line 7: `}` closes nothing"},
+           Case{head + launcher.substr(0, launcher.size() - 2), "line 4: `{` is not closed"},
+           Case{"__global__ void k(float* y) {\n  y[0) = 1;\n}\n" + launcher,
+                "line 2: `)` does not match `[` of line 2"},
+           Case{head + launcher + "/* and so on\n", "line 7: a comment is not closed"},
+           Case{head.substr(0, head.size() - 2), "line 1: `{` is not closed"},
+       }) {
+    const Answer answer = parse_answer("```cuda\n" + each.code + "```\n");
+    EXPECT_EQ(to_string(answer.outcome), "unbalanced");
+    EXPECT_EQ(answer.message, std::string("the code is not balanced: ") + each.why);
+  }
+}
+
 TEST(Answer, Limits) {
   AnswerLimits limits;
   limits.kernel_bytes = 100;

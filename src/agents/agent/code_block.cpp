@@ -1,5 +1,7 @@
 #include "agents/agent/code_block.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -113,19 +115,25 @@ bool is_launcher(const std::vector<Token>& tokens, std::size_t at) {
   return false;
 }
 
-bool brackets_match(const std::vector<Token>& tokens) {
-  std::string open;
-  for (const Token& token : tokens) {
-    if (token.kind == TokenKind::unknown) return false;  // a fence of another block
+// The first thing that is wrong with comments, strings and brackets; empty: nothing is.
+std::string why_unfinished(const TokenStream& stream) {
+  if (!stream.errors.empty()) return fmt::format("line {}: {}", stream.errors[0].where.line, stream.errors[0].message);
+  std::vector<const Token*> open;
+  for (const Token& token : stream.tokens) {
+    // A fence of another block.
+    if (token.kind == TokenKind::unknown) return fmt::format("line {}: a character that is not C++", token.line);
     if (token.kind != TokenKind::punctuator || token.text.size() != 1) continue;
     const char c = token.text[0];
-    if (c == '(' || c == '[' || c == '{') open += c == '(' ? ')' : c == '[' ? ']' : '}';
-    if (c == ')' || c == ']' || c == '}') {
-      if (open.empty() || open.back() != c) return false;
-      open.pop_back();
-    }
+    if (c == '(' || c == '[' || c == '{') open.push_back(&token);
+    if (c != ')' && c != ']' && c != '}') continue;
+    if (open.empty()) return fmt::format("line {}: `{}` closes nothing", token.line, c);
+    const char opener = open.back()->text[0];
+    if (c != (opener == '(' ? ')' : opener == '[' ? ']' : '}'))
+      return fmt::format("line {}: `{}` does not match `{}` of line {}", token.line, c, opener, open.back()->line);
+    open.pop_back();
   }
-  return open.empty();
+  if (open.empty()) return "";
+  return fmt::format("line {}: `{}` is not closed", open.back()->line, open.back()->text);
 }
 
 bool has_hidden(std::string_view text) {
@@ -164,7 +172,8 @@ void inspect(CodeBlock& block) {
     block.has_launcher |= token.kind == TokenKind::identifier && is_launcher(stream.tokens, i);
   }
   block.hidden_characters = has_hidden(block.text);
-  block.finished = stream.errors.empty() && brackets_match(stream.tokens);
+  block.unfinished_why = why_unfinished(stream);
+  block.finished = block.unfinished_why.empty();
 }
 
 std::vector<CodeBlock> fenced_blocks(std::string_view text) {

@@ -20,6 +20,7 @@ struct CodeBlock {
   bool has_kernel = false;         // __global__
   bool has_launcher = false;       // void launch(...) {
   bool finished = false;           // brackets balanced, no comment or string left open
+  std::string unfinished_why;      // the first thing wrong with it, "line 9: ...", lines of the block; or empty
   bool foreign_letters = false;    // beyond ASCII, outside comments and strings
   bool hidden_characters = false;  // anywhere
 };

@@ -52,7 +52,7 @@ Result<Dialect> Dialect::make(Tokenizer tokenizer, PromptBook prompts) {
     if (const auto id = tokenizer.find(end)) dialect.stop_tokens_.push_back(*id);
   if (!compact && !(tokenizer.find("<|im_start|>") && tokenizer.find("<|im_end|>")))
     return Error{"the vocabulary has neither the keywords of prompts/compact nor <|im_start|> and <|im_end|>",
-                 "use a chat model (ChatML) or one that kernelwright has trained",
+                 "use a chat model (ChatML) or one that was trained with Kernelwright",
                  {}};
   dialect.tokenizer_ = std::make_shared<const Tokenizer>(std::move(tokenizer));
   dialect.prompts_ = std::move(prompts);

@@ -13,9 +13,8 @@ void JudgeFailures::count(const Verdict& verdict) {
 
 Result<void> JudgeFailures::check() const {
   if (failed * 2 <= asked) return {};
-  return Error{fmt::format("the judge failed for {} of {} kernels: {}", failed, asked, why),
-               "the same command goes on where it was",
-               {}};
+  return Error{
+      fmt::format("the judge failed for {} of {} kernels: {}", failed, asked, why), "the same command resumes", {}};
 }
 
 JudgeFailures judge_failures(const std::vector<Episode>& episodes) {

@@ -1,5 +1,7 @@
 #include "agents/normal_form/frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -9,13 +11,43 @@ namespace {
 // An expression that is written out is a tree; a graph can be exponentially smaller.
 constexpr int most_written = 150;
 
+// What a term is, in the task's own words.
+Construct construct_at(const Operation& operation, int id) {
+  const auto found = operation.constructs.find(id);
+  if (found != operation.constructs.end()) return found->second;
+  const std::string text = quoted(operation.book.at(id).text);  // an input or a size
+  return {text, text, 0};
+}
+
+Error no_family_for(const Operation& operation, int id) {
+  const Construct construct = construct_at(operation, id);
+  return not_known("this use of " + construct.full, construct.line);
+}
+
 class Walk {
  public:
-  explicit Walk(const TermBook& book) : book_(book) {}
+  explicit Walk(const Operation& operation) : operation_(operation), book_(operation.book) {}
 
   // False where something is neither element by element nor an operation with a frame.
   bool visit(int id) {
     if (++visited_ > most_written) return false;
+    const bool understood = visit_parts(id);
+    if (!understood && unknown_ < 0) unknown_ = id;
+    return understood;
+  }
+
+  // After a visit that was false: the innermost term that is not understood.
+  Error what_is_unknown() const {
+    if (visited_ > most_written) return not_known(fmt::format("an expression of more than {} parts", most_written));
+    const Construct construct = construct_at(operation_, unknown_);
+    if (book_.at(unknown_).kind == TermKind::size) return not_known(construct.full + " as a number", construct.line);
+    return not_known(construct.name, construct.line);
+  }
+
+  std::set<int> cores;
+
+ private:
+  bool visit_parts(int id) {
     const Term& term = book_.at(id);
     switch (term.kind) {
       case TermKind::input:
@@ -36,16 +68,16 @@ class Walk {
     return false;
   }
 
-  std::set<int> cores;
-
- private:
+  const Operation& operation_;
   const TermBook& book_;
   int visited_ = 0;
+  int unknown_ = -1;
 };
 
-bool is_elementwise(const TermBook& book, int id) {
-  Walk walk(book);
-  return walk.visit(id) && walk.cores.empty();
+Error several_cores(const Operation& operation, int one, int other) {
+  const Construct first = construct_at(operation, std::min(one, other));
+  const Construct second = construct_at(operation, std::max(one, other));
+  return not_known(fmt::format("{} and {} in one task", first.name, second.name), second.line);
 }
 
 bool is_input(const TermBook& book, int id) { return book.at(id).kind == TermKind::input; }
@@ -139,9 +171,9 @@ std::vector<std::string> inputs_of(const Operation& operation, const Task& task,
   return ordered;
 }
 
-std::optional<Frame> frame_of(const Operation& operation, const Task& task) {
+Result<Frame> frame_of(const Operation& operation, const Task& task) {
   const TermBook& book = operation.book;
-  if (operation.results.size() != 1) return std::nullopt;
+  if (operation.results.size() != 1) return not_known("a task with several outputs");
   Frame frame;
   frame.root = operation.results[0];
   const std::size_t rank = task.outputs[0].shape.size();
@@ -149,12 +181,13 @@ std::optional<Frame> frame_of(const Operation& operation, const Task& task) {
     frame.causal = true;
     frame.root = book.at(frame.root).parts[0];
   }
-  Walk walk(book);
-  if (!walk.visit(frame.root) || walk.cores.size() > 1) return std::nullopt;
-  if (!shows_rank(book, frame.root, rank)) return std::nullopt;
+  Walk walk(operation);
+  if (!walk.visit(frame.root)) return walk.what_is_unknown();
+  if (walk.cores.size() > 1) return several_cores(operation, *walk.cores.begin(), *walk.cores.rbegin());
+  if (!shows_rank(book, frame.root, rank)) return no_family_for(operation, frame.root);
   frame.integer = book.whole_numbers_only;
   if (walk.cores.empty()) {
-    if (frame.causal || is_input(book, frame.root)) return std::nullopt;
+    if (frame.causal || is_input(book, frame.root)) return no_family_for(operation, operation.results[0]);
     frame.pre = frame.root;
     const TensorSpec& output = task.outputs[0];
     for (const TensorSpec& input : task.inputs) {
@@ -169,18 +202,25 @@ std::optional<Frame> frame_of(const Operation& operation, const Task& task) {
   if (book.is_core(frame.core, "one")) frame.scaffold = book.at(frame.core).parts[0];
   const Term& core = book.at(frame.scaffold);
   const auto family = family_of_core(book, core);
-  if (!family || (*family == Family::reduce_all) != (frame.core != frame.scaffold)) return std::nullopt;
-  if (frame.causal && *family != Family::attention_scores) return std::nullopt;
+  if (!family || (*family == Family::reduce_all) != (frame.core != frame.scaffold))
+    return no_family_for(operation, frame.scaffold);
+  if (frame.causal && *family != Family::attention_scores) return no_family_for(operation, operation.results[0]);
   frame.family = *family;
   frame.pre = core.parts[*family == Family::scatter_add ? 2 : 0];
   if (*family == Family::scatter_add && (!is_input(book, core.parts[0]) || !is_input(book, core.parts[1])))
-    return std::nullopt;
-  const bool product = core.text == "matmul";
-  if (!product && !is_elementwise(book, frame.pre)) return std::nullopt;
+    return no_family_for(operation, frame.core);
+  if (core.text != "matmul") {
+    Walk before(operation);
+    if (!before.visit(frame.pre)) return before.what_is_unknown();
+    if (!before.cores.empty()) return several_cores(operation, *before.cores.begin(), frame.core);
+  }
   // A frame without a part behind it.
   const bool no_post = frame.family == Family::permute || frame.family == Family::scatter_add ||
                        frame.family == Family::arg_reduce || frame.family == Family::causal_softmax;
-  if (no_post && frame.root != frame.core) return std::nullopt;
+  if (no_post && frame.root != frame.core) {
+    const Construct construct = construct_at(operation, frame.core);
+    return not_known("anything that follows " + construct.name, construct.line);
+  }
   frame.integer = !book.at(frame.pre).floating;
   return frame;
 }

@@ -18,8 +18,8 @@ struct Frame {
   bool integer = false;  // of what the core works on
 };
 
-// The frame of the single result; nothing where there is none that is drawn.
-std::optional<Frame> frame_of(const Operation& operation, const Task& task);
+// The frame of the single result; an error names what no drawn task has.
+Result<Frame> frame_of(const Operation& operation, const Task& task);
 
 // The operands of a product without their transposition.
 int without_transpose(const TermBook& book, int term);

@@ -186,11 +186,10 @@ std::string function_text(const Task& task, const std::vector<std::string>& para
 // roles: none where names and order are kept.
 NormalForm written(const Task& task, const Operation& operation, const Frame& frame, const Renaming& renamed,
                    const std::vector<Role>& roles) {
-  NormalForm form{task, false, {renamed.begin(), renamed.end()}, {}};
+  NormalForm form{task, false, {renamed.begin(), renamed.end()}, {}, ""};
   form.changed = write_window_shape(operation, frame, form.task) || !renamed.empty();
   rename(form.task, renamed);
   const std::string lines = phrase(operation, frame, renamed, names_of(form.task));
-  if (lines.empty()) return {task, false, {}, {}};
   std::vector<std::string> parameters;
   for (const std::string& name : operation.parameters) parameters.push_back(renamed_text(name, renamed));
   const Task before = form.task;
@@ -209,12 +208,12 @@ NormalForm written(const Task& task, const Operation& operation, const Frame& fr
 }  // namespace
 
 NormalForm normal_form(const Task& task, Names names) {
-  const NormalForm as_it_is{task, false, {}, {}};
-  if (task.outputs.size() != 1) return as_it_is;
+  const auto as_written = [&](const Error& reason) { return NormalForm{task, false, {}, {}, reason.message}; };
+  if (task.outputs.size() != 1) return as_written(not_known("a task with several outputs"));
   const auto operation = read_operation(task);
-  if (!operation) return as_it_is;
+  if (!operation) return as_written(operation.error());
   const auto frame = frame_of(*operation, task);
-  if (!frame) return as_it_is;
+  if (!frame) return as_written(frame.error());
   if (names == Names::kept) return written(task, *operation, *frame, {}, {});
   const std::vector<Role> roles = roles_of(*operation, *frame, task);
   const NormalForm form = written(task, *operation, *frame, rename(roles, task, false), roles);
@@ -222,6 +221,7 @@ NormalForm normal_form(const Task& task, Names names) {
 }
 
 std::string description_of(const NormalForm& form) {
+  if (!form.not_understood.empty()) return form.not_understood + "; the question is given to the model as written";
   if (!form.changed) return "";
   std::string text = "the question was put in other words";
   for (std::size_t i = 0; i < form.renamed.size(); ++i)

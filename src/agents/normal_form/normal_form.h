@@ -24,12 +24,16 @@ struct NormalForm {
   // Where each parameter of the asked launcher, but the stream, stands in the task's own; empty: all in their places.
   // launcher_order.h brings a kernel from one to the other.
   std::vector<std::size_t> places;
+  // Why the task stays as it is written: "the agents' normal form does not know `torch.fft.rfft` (line 3)", lines of
+  // the task's PyTorch text. Empty where it is understood, changed or not.
+  std::string not_understood;
 };
 
 // Where the text is not understood, or is of no family that is drawn, the task stays as it is.
 NormalForm normal_form(const Task& task, Names names = Names::learned);
 
-// "The question was put in other words: ..." on one line; empty where nothing was changed.
+// What was done, on one line: "the question was put in other words: ...", or what was not understood and that the
+// question is given as it is written. Empty where there was nothing to do.
 std::string description_of(const NormalForm& form);
 
 }  // namespace kw

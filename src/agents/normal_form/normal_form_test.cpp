@@ -213,6 +213,47 @@ TEST(NormalForm, LeavesWhatItDoesNotUnderstand) {
   }
 }
 
+// A person who asks reads which construct it was, and where.
+TEST(NormalForm, NamesWhatItDoesNotUnderstand) {
+  struct Case {
+    const char* body;
+    const char* named;
+  };
+  for (const Case& each : {
+           Case{"for i in range(3):;    x = x + 1;return x", "`for` (line 2)"},
+           Case{"z = x;if z.sum() > 0:;    return x;return -x", "`if` (line 3)"},
+           Case{"return x if x else x", "`if` (line 2)"},
+           Case{"x += 1;return x", "`x += 1` (line 2)"},
+           Case{"return x ? 1", "`return x ? 1` (line 2)"},
+           Case{"y = x;z = (y +\n    1", "`z = (y +` (line 3)"},
+           Case{"y = x + 1", "a function without `return`"},
+           Case{"z = torch.relu(x);return torch.fft.fft(z).abs()", "`torch.fft.fft` (line 3)"},
+           Case{"return torch.nn.functional.unfold(x, 3)", "`torch.nn.functional.unfold` (line 2)"},
+           Case{"return (x + 1).median(0)", "`.median` (line 2)"},
+           Case{"return undefined(x)", "`undefined` (line 2)"},
+           Case{"return x + undefined", "`undefined` (line 2)"},
+           Case{"return x[0]", "`x[0]` (line 2)"},
+           Case{"return x / x.size(-1)", "`x.size(-1)` as a number (line 2)"},
+           Case{"return torch.softmax(x,\n    0)", "this use of `torch.softmax(x, 0)` (line 2)"},
+           Case{"return x", "this use of `x`"},
+           Case{"y = x.cumsum(-1);return y + torch.softmax(x, -1)",
+                "`.cumsum` and `torch.softmax` in one task (line 3)"},
+           Case{"return torch.softmax(x @ x, -1)", "`x @ x` and `torch.softmax` in one task (line 2)"},
+           Case{"return x, x", "2 results for 1 outputs (line 2)"},
+       }) {
+    const NormalForm form = normal_form(task_of({"x:f32[rows,cols]>y:f32[rows,cols]", each.body, ""}));
+    EXPECT_EQ(form.not_understood, std::string("the agents' normal form does not know ") + each.named) << each.body;
+    EXPECT_EQ(description_of(form), form.not_understood + "; the question is given to the model as written");
+  }
+  const NormalForm turned = normal_form(task_of({"x:f32[a,b,c]>y:f32[c,b,a]", "return x.permute(2, 1, 0) + 1", ""}));
+  EXPECT_EQ(turned.not_understood, "the agents' normal form does not know anything that follows `.permute` (line 2)");
+  Task two = task_of({"x:f32[rows,cols]>y:f32[rows,cols]", "return x, -x", ""});
+  two.outputs.push_back(two.outputs[0]);
+  EXPECT_EQ(normal_form(two).not_understood, "the agents' normal form does not know a task with several outputs");
+  const NormalForm known = normal_form(task_of({"x:f32[rows,cols]>y:f32[rows,cols]", "return torch.relu(x)", ""}));
+  EXPECT_EQ(known.not_understood, "");
+}
+
 // Calls that PyTorch would refuse are PyTorch's to refuse.
 TEST(NormalForm, LeavesCallsThatMakeNoSense) {
   for (const char* body :

@@ -12,12 +12,13 @@ class Reading {
  public:
   Reading(const Task& task, const PythonFunction& function) : task_(task), function_(function) {}
 
-  std::optional<Operation> read() {
+  Result<Operation> read() {
     made_.book.whole_numbers_only = std::none_of(task_.inputs.begin(), task_.inputs.end(), [](const TensorSpec& input) {
       return is_floating_point(input.dtype);
     });
     for (const PythonParameter& parameter : function_.parameters)
-      if (!declare(parameter)) return std::nullopt;
+      if (!declare(parameter))
+        return not_known(fmt::format("{}, which is neither an input nor a size", quoted(parameter.name)));
     for (const PythonAssignment& assignment : function_.assignments) {
       std::vector<int> values;
       if (assignment.names.size() == 1) {
@@ -33,7 +34,7 @@ class Reading {
         }
       }
       for (std::size_t i = 0; i < values.size(); ++i) {
-        if (values[i] < 0) return std::nullopt;
+        if (values[i] < 0) return what_failed(assignment.value);
         known_[assignment.names[i]] = values[i];
         made_.locals.emplace(values[i], assignment.names[i]);
       }
@@ -44,8 +45,10 @@ class Reading {
       for (const int part : several ? value.parts : std::vector<int>{result}) made_.results.push_back(term(part));
     }
     for (const int result : made_.results)
-      if (result < 0) return std::nullopt;
-    if (made_.results.size() != task_.outputs.size()) return std::nullopt;
+      if (result < 0) return what_failed(function_.results[0]);
+    if (made_.results.size() != task_.outputs.size())
+      return not_known(fmt::format("{} results for {} outputs", made_.results.size(), task_.outputs.size()),
+                       node(function_.results[0]).line);
     return std::move(made_);
   }
 
@@ -75,6 +78,25 @@ class Reading {
     return id >= 0;
   }
 
+  // The innermost node that gave no term; `otherwise` where none was noted.
+  Error what_failed(int otherwise) const {
+    const Construct construct = construct_of(failed_ >= 0 ? failed_ : otherwise);
+    return not_known(construct.full, construct.line);
+  }
+
+  Construct construct_of(int at) const {
+    const PythonNode& own = node(at);
+    const auto piece = [&](const PythonNode& of) {
+      return quoted(std::string_view(task_.pytorch).substr(of.begin, of.end - of.begin));
+    };
+    Construct made{piece(own), piece(own), own.line};
+    if (own.kind != PythonKind::call) return made;
+    const PythonNode& callee = node(own.parts[0]);
+    made.name =
+        callee.kind == PythonKind::attribute && !dotted(own.parts[0]) ? quoted("." + callee.text) : piece(callee);
+    return made;
+  }
+
   // `torch.nn.functional.relu`: text, where it is no value.
   std::optional<std::string> dotted(int at) const {
     const PythonNode& own = node(at);
@@ -89,8 +111,19 @@ class Reading {
     return *before + "." + own.text;
   }
 
+  // A node's term. Terms that are made on the way belong to the innermost node that made them.
   int term(int at) {
     if (at < 0) return -1;
+    const std::size_t before = book().size();
+    const int made = unnoted_term(at);
+    if (made < 0 && failed_ < 0) failed_ = at;
+    for (std::size_t id = before; id < book().size(); ++id)
+      if (!made_.constructs.contains(static_cast<int>(id)))
+        made_.constructs.emplace(static_cast<int>(id), construct_of(at));
+    return made;
+  }
+
+  int unnoted_term(int at) {
     const PythonNode& own = node(at);
     switch (own.kind) {
       case PythonKind::name:
@@ -214,14 +247,14 @@ class Reading {
   const PythonFunction& function_;
   Operation made_;
   std::map<std::string, int> known_;
+  int failed_ = -1;  // the first node that is not understood
 };
 
 }  // namespace
 
-std::optional<Operation> read_operation(const Task& task) {
-  const auto function = parse_python(task.pytorch);
-  if (!function) return std::nullopt;
-  return Reading(task, *function).read();
+Result<Operation> read_operation(const Task& task) {
+  KW_TRY(const PythonFunction function, parse_python(task.pytorch));
+  return Reading(task, function).read();
 }
 
 int make_python(TermBook& book, std::string syntax, std::vector<int> parts, std::vector<std::string> keys,

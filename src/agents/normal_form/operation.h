@@ -6,15 +6,23 @@
 
 namespace kw {
 
+// The place in the text that a term comes from.
+struct Construct {
+  std::string name;  // as the text has it, in backticks: a call by its function, anything else in full
+  std::string full;  // a call with its arguments
+  int line = 0;
+};
+
 struct Operation {
   TermBook book;
   std::vector<std::string> parameters;  // tensors and scalars, in the text's order; sizes are left out
   std::vector<int> results;             // one for each output
   std::map<int, std::string> locals;    // what the text calls a term
+  std::map<int, Construct> constructs;  // where each term that is no input was first written
 };
 
-// Nothing where the text is of a kind that is not understood.
-std::optional<Operation> read_operation(const Task& task);
+// An error names what is not understood.
+Result<Operation> read_operation(const Task& task);
 
 // A call, by position and by name; `name` as `torch.relu`, `F.relu` or `.relu` for a method of the first argument.
 struct CallArguments {

@@ -22,7 +22,6 @@ class Phrasing {
       value = local;
     }
     std::string core = core_text(value);
-    if (core.empty()) return "";
     const bool trivial = frame_.root == frame_.core;
     if (trivial && !frame_.causal) {
       if (frame_.family == Family::transpose) core += ".contiguous()";

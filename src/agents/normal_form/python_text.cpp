@@ -1,5 +1,7 @@
 #include "agents/normal_form/python_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -11,7 +13,18 @@ struct Token {
   enum class Kind : std::uint8_t { name, number, string, sign, line_end, end };
   Kind kind = Kind::end;
   std::string text;
+  int line = 0;
+  std::size_t begin = 0, end = 0;  // bytes of the text
 };
+
+// The line of the text that holds this byte.
+Error unknown_line(std::string_view text, std::size_t at) {
+  at = std::min(at, text.size());
+  const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+  const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n') + 1;
+  return not_known(quoted(text.substr(begin, text.find('\n', at) - begin)), static_cast<int>(line));
+}
 
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -22,12 +35,13 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  std::optional<std::vector<Token>> scan() {
+  Result<std::vector<Token>> scan() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '\n') {
-        ++at_;
         end_line();
+        ++at_;
+        ++line_;
       } else if (c == ' ' || c == '\t' || c == '\r') {
         ++at_;
       } else if (c == '#') {
@@ -37,27 +51,30 @@ class Scanner {
         while (end < text_.size() && (begins_name(text_[end]) || is_digit(text_[end]))) ++end;
         take(Token::Kind::name, end);
       } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
-        if (!number()) return std::nullopt;
+        if (!number()) return unknown_line(text_, at_);
       } else if (c == '"' || c == '\'') {
-        if (!string(c)) return std::nullopt;
+        if (!string(c)) return unknown_line(text_, at_);
       } else if (!sign()) {
-        return std::nullopt;
+        return unknown_line(text_, at_);
       }
     }
-    if (open_ != 0) return std::nullopt;
+    if (open_ != 0) return unknown_line(text_, opened_at_);
     end_line();
-    tokens_.push_back({Token::Kind::end, ""});
+    add(Token::Kind::end, "", at_);
     return std::move(tokens_);
   }
 
  private:
+  void add(Token::Kind kind, std::string text, std::size_t end) {
+    tokens_.push_back({kind, std::move(text), line_, at_, end});
+  }
   void take(Token::Kind kind, std::size_t end) {
-    tokens_.push_back({kind, std::string(text_.substr(at_, end - at_))});
+    add(kind, std::string(text_.substr(at_, end - at_)), end);
     at_ = end;
   }
   void end_line() {
     if (open_ == 0 && !tokens_.empty() && tokens_.back().kind != Token::Kind::line_end)
-      tokens_.push_back({Token::Kind::line_end, ""});
+      add(Token::Kind::line_end, "", at_);
   }
   bool number() {
     std::size_t end = at_;
@@ -89,7 +106,7 @@ class Scanner {
       ++end;
     }
     if (end >= text_.size()) return false;
-    tokens_.push_back({Token::Kind::string, std::string(text_.substr(at_ + 1, end - at_ - 1))});
+    add(Token::Kind::string, std::string(text_.substr(at_ + 1, end - at_ - 1)), end + 1);
     at_ = end + 1;
     return true;
   }
@@ -99,7 +116,7 @@ class Scanner {
                                                             "/",  "%",  "@",  "<",  ">",  "&",  "|",  "^"};
     for (const std::string_view each : signs) {
       if (!text_.substr(at_).starts_with(each)) continue;
-      if (each == "(" || each == "[") ++open_;
+      if ((each == "(" || each == "[") && open_++ == 0) opened_at_ = at_;
       if ((each == ")" || each == "]") && --open_ < 0) return false;
       take(Token::Kind::sign, at_ + each.size());
       return true;
@@ -109,7 +126,9 @@ class Scanner {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  int line_ = 1;
   int open_ = 0;
+  std::size_t opened_at_ = 0;  // the outermost bracket that is open
   std::vector<Token> tokens_;
 };
 
@@ -122,21 +141,23 @@ bool is_reserved(std::string_view name) {
 
 class Parser {
  public:
-  Parser(std::vector<Token> tokens, const PythonLimits& limits) : tokens_(std::move(tokens)), limits_(limits) {}
+  Parser(std::string_view text, std::vector<Token> tokens, const PythonLimits& limits)
+      : text_(text), tokens_(std::move(tokens)), limits_(limits) {}
 
-  std::optional<PythonFunction> parse() {
-    if (!header()) return std::nullopt;
+  Result<PythonFunction> parse() {
+    if (!header()) return what_failed();
     while (!failed_) {
       if (peek().kind == Token::Kind::name && peek().text == "return") {
         ++at_;
         made_.results = expressions();
         line_end();
-        if (failed_ || peek().kind != Token::Kind::end) return std::nullopt;
+        if (!failed_ && peek().kind != Token::Kind::end) fail();
+        if (failed_) return what_failed();
         return std::move(made_);
       }
       assignment();
     }
-    return std::nullopt;
+    return what_failed();
   }
 
  private:
@@ -149,8 +170,19 @@ class Parser {
     ++at_;
     return true;
   }
+  // Where it first went wrong: a word of Python that is not known, or else the line.
+  Error what_failed() const {
+    const Token& token = tokens_[failed_at_];
+    if (beyond_limits_) return not_known("an expression as long as this one", token.line);
+    if (token.kind == Token::Kind::end) return not_known("a function without `return`");
+    if (token.kind == Token::Kind::name && is_reserved(token.text)) return not_known(quoted(token.text), token.line);
+    return unknown_line(text_, token.begin);
+  }
   int fail() {
+    if (failed_) return -1;
     failed_ = true;
+    failed_at_ = std::min(at_, tokens_.size() - 1);
+    beyond_limits_ = made_.nodes.size() >= limits_.nodes || depth_ > limits_.depth;
     return -1;
   }
   void expect(std::string_view sign) {
@@ -170,9 +202,12 @@ class Parser {
     }
     return tokens_[at_++].text;
   }
-  int node(PythonKind kind, std::string text, std::vector<int> parts = {}, std::vector<std::string> keys = {}) {
+  // Of the tokens from `first` on, up to here.
+  int node(std::size_t first, PythonKind kind, std::string text, std::vector<int> parts = {},
+           std::vector<std::string> keys = {}) {
     if (failed_ || made_.nodes.size() >= limits_.nodes) return fail();
-    made_.nodes.push_back({kind, std::move(text), std::move(parts), std::move(keys)});
+    made_.nodes.push_back({kind, std::move(text), std::move(parts), std::move(keys), tokens_[first].line,
+                           tokens_[first].begin, tokens_[at_ - 1].end});
     return static_cast<int>(made_.nodes.size()) - 1;
   }
 
@@ -190,6 +225,7 @@ class Parser {
       if (peek().kind == Token::Kind::line_end) ++at_;
       return !failed_;
     }
+    fail();
     return false;
   }
   bool name_is(std::string_view text) {
@@ -215,9 +251,10 @@ class Parser {
     }
     while (accept(",")) made.names.push_back(name());
     expect("=");
+    const std::size_t first = at_;
     const std::vector<int> values = expressions();
     if (failed_) return;
-    made.value = values.size() == 1 ? values[0] : node(PythonKind::tuple, "", values);
+    made.value = values.size() == 1 ? values[0] : node(first, PythonKind::tuple, "", values);
     line_end();
     made_.assignments.push_back(std::move(made));
   }
@@ -234,13 +271,15 @@ class Parser {
   // Lowest first: comparisons, | ^ & shifts, sums, products, signs, powers.
   int expression() {
     if (++depth_ > limits_.depth) fail();
+    const std::size_t first = at_;
     int left = failed_ ? -1 : level(0);
     if (!failed_ && peek().kind == Token::Kind::sign) {
       static constexpr std::array<std::string_view, 6> signs{"<", "<=", ">", ">=", "==", "!="};
       const std::string sign = peek().text;
       if (std::find(signs.begin(), signs.end(), sign) != signs.end()) {
         ++at_;
-        left = node(PythonKind::compare, sign, {left, level(0)});
+        const int right = level(0);
+        left = node(first, PythonKind::compare, sign, {left, right});
         // `a < b < c` is something else than it seems.
         if (peek().kind == Token::Kind::sign && std::find(signs.begin(), signs.end(), peek().text) != signs.end())
           fail();
@@ -254,30 +293,32 @@ class Parser {
     static const std::array<std::vector<std::string_view>, 6> levels{
         {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%", "@"}}};
     if (place == levels.size()) return signed_value();
+    const std::size_t first = at_;
     int left = level(place + 1);
     while (!failed_ && peek().kind == Token::Kind::sign &&
            std::find(levels[place].begin(), levels[place].end(), peek().text) != levels[place].end()) {
       const std::string sign = tokens_[at_++].text;
       const int right = level(place + 1);
-      left = node(PythonKind::binary, sign, {left, right});
+      left = node(first, PythonKind::binary, sign, {left, right});
     }
     return left;
   }
 
   int signed_value() {
     if (++depth_ > limits_.depth) fail();
+    const std::size_t first = at_;
     int made = -1;
     if (failed_) {
     } else if (accept("-")) {
       const int value = signed_value();
-      made = node(PythonKind::minus, "", {value});
+      made = node(first, PythonKind::minus, "", {value});
     } else if (accept("+")) {
       made = signed_value();
     } else {
       made = postfix();
       if (!failed_ && accept("**")) {
         const int power = signed_value();
-        made = node(PythonKind::binary, "**", {made, power});
+        made = node(first, PythonKind::binary, "**", {made, power});
       }
     }
     --depth_;
@@ -285,11 +326,12 @@ class Parser {
   }
 
   int postfix() {
+    const std::size_t first = at_;
     int made = atom();
     while (!failed_) {
       if (accept(".")) {
         std::string own = name();
-        made = node(PythonKind::attribute, std::move(own), {made});
+        made = node(first, PythonKind::attribute, std::move(own), {made});
       } else if (accept("(")) {
         std::vector<int> parts{made};
         std::vector<std::string> keys;
@@ -300,8 +342,9 @@ class Parser {
           parts.push_back(expression());
           if (!is_sign(")")) expect(",");
         }
-        made = node(PythonKind::call, "", std::move(parts), std::move(keys));
+        made = node(first, PythonKind::call, "", std::move(parts), std::move(keys));
       } else if (accept("[")) {
+        const std::size_t inside = at_;
         std::vector<int> entries;
         bool comma = false;
         while (!failed_ && !accept("]")) {
@@ -312,8 +355,8 @@ class Parser {
           }
         }
         if (entries.empty()) return fail();
-        const int index = entries.size() == 1 && !comma ? entries[0] : node(PythonKind::tuple, "", entries);
-        made = node(PythonKind::subscript, "", {made, index});
+        const int index = entries.size() == 1 && !comma ? entries[0] : node(inside, PythonKind::tuple, "", entries);
+        made = node(first, PythonKind::subscript, "", {made, index});
       } else {
         break;
       }
@@ -322,6 +365,7 @@ class Parser {
   }
 
   int index_entry() {
+    const std::size_t first = at_;
     std::vector<int> parts;
     int part = is_sign(":") ? -1 : expression();
     if (!is_sign(":")) return part;
@@ -329,22 +373,23 @@ class Parser {
     while (!failed_ && parts.size() < 3 && accept(":"))
       parts.push_back(is_sign(":") || is_sign("]") || is_sign(",") ? -1 : expression());
     parts.resize(3, -1);
-    return node(PythonKind::slice, "", std::move(parts));
+    return node(first, PythonKind::slice, "", std::move(parts));
   }
 
   int atom() {
     const Token token = peek();
+    const std::size_t first = at_;
     if (token.kind == Token::Kind::name) {
       if (token.text == "None" || token.text == "True" || token.text == "False") {
         ++at_;
-        return node(PythonKind::constant, token.text);
+        return node(first, PythonKind::constant, token.text);
       }
       std::string own = name();
-      return node(PythonKind::name, std::move(own));
+      return node(first, PythonKind::name, std::move(own));
     }
     if (token.kind == Token::Kind::number || token.kind == Token::Kind::string) {
       ++at_;
-      return node(token.kind == Token::Kind::number ? PythonKind::number : PythonKind::string, token.text);
+      return node(first, token.kind == Token::Kind::number ? PythonKind::number : PythonKind::string, token.text);
     }
     const bool round = is_sign("(");
     if (!round && !is_sign("[")) return fail();
@@ -360,24 +405,45 @@ class Parser {
       }
     }
     if (round && parts.size() == 1 && !comma) return parts[0];
-    return node(round ? PythonKind::tuple : PythonKind::list, "", std::move(parts));
+    return node(first, round ? PythonKind::tuple : PythonKind::list, "", std::move(parts));
   }
 
+  std::string_view text_;
   std::vector<Token> tokens_;
   const PythonLimits& limits_;
   std::size_t at_ = 0;
   int depth_ = 0;
   bool failed_ = false;
+  std::size_t failed_at_ = 0;  // the token
+  bool beyond_limits_ = false;
   PythonFunction made_;
 };
 
 }  // namespace
 
-std::optional<PythonFunction> parse_python(std::string_view text, const PythonLimits& limits) {
-  if (text.size() > limits.bytes) return std::nullopt;
-  auto tokens = Scanner(text).scan();
-  if (!tokens) return std::nullopt;
-  return Parser(std::move(*tokens), limits).parse();
+Result<PythonFunction> parse_python(std::string_view text, const PythonLimits& limits) {
+  if (text.size() > limits.bytes) return not_known(fmt::format("a text of more than {} bytes", limits.bytes));
+  KW_TRY(auto tokens, Scanner(text).scan());
+  return Parser(text, std::move(tokens), limits).parse();
+}
+
+Error not_known(std::string_view what, int line) {
+  const std::string where = line > 0 ? fmt::format(" (line {})", line) : "";
+  return {fmt::format("the agents' normal form does not know {}{}", what, where), "", {"", line, 0}};
+}
+
+std::string quoted(std::string_view piece) {
+  constexpr std::size_t most = 60;
+  std::string text;
+  for (const char c : piece) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool space = byte <= 0x20 || byte >= 0x7f;
+    if (!space || (!text.empty() && text.back() != ' ')) text += space ? ' ' : c;
+    if (text.size() > most) break;
+  }
+  while (text.ends_with(' ')) text.pop_back();
+  if (text.size() > most) text = text.substr(0, most - 4) + " ...";
+  return "`" + text + "`";
 }
 
 }  // namespace kw

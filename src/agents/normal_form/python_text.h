@@ -1,12 +1,13 @@
 #pragma once
-// The Python of a task's `pytorch` text: one function of assignments and a return, without loops or conditions. What is
-// not of that kind is not understood; that is no error, the text is then used as it is.
+// The Python of a task's `pytorch` text: one function of assignments and a return, without loops or conditions. An
+// error names what is not of that kind; the task is not wrong because of it, its text is then used as it is.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace kw {
 
@@ -31,6 +32,9 @@ struct PythonNode {
   std::string text;
   std::vector<int> parts;         // places in PythonFunction::nodes
   std::vector<std::string> keys;  // call: one for each argument, empty where it goes by position
+  // Where it stands in the text: bytes from begin to end, begin being in this line (the first is 1).
+  int line = 0;
+  std::size_t begin = 0, end = 0;
 };
 
 struct PythonParameter {
@@ -56,6 +60,11 @@ struct PythonLimits {
   int depth = 60;
 };
 
-std::optional<PythonFunction> parse_python(std::string_view text, const PythonLimits& limits = {});
+Result<PythonFunction> parse_python(std::string_view text, const PythonLimits& limits = {});
+
+// What every error of this module says: "the agents' normal form does not know WHAT (line 3)"; line 0: none is named.
+Error not_known(std::string_view what, int line = 0);
+// A piece of the text in backticks, on one line and not longer than people read.
+std::string quoted(std::string_view piece);
 
 }  // namespace kw

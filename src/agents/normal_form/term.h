@@ -44,6 +44,7 @@ class TermBook {
  public:
   static constexpr std::size_t most_terms = 4000;
 
+  std::size_t size() const { return terms_.size(); }
   const Term& at(int id) const { return terms_[static_cast<std::size_t>(id)]; }
   // The place of an equal term, or of this one, new. -1 when there are too many or a part is missing.
   int add(Term term);

@@ -27,7 +27,12 @@ struct PromptArguments {
   bool as_written = false;
 };
 
-Result<Prompt> prompt_from(const PromptArguments& arguments) {
+struct WrittenPrompt {
+  Prompt prompt;
+  std::string not_understood;  // what normal_form() could not put in the learned words
+};
+
+Result<WrittenPrompt> prompt_from(const PromptArguments& arguments) {
   KW_TRY(const std::filesystem::path folder, prompts_folder());
   KW_TRY(const PromptBook book, PromptBook::load(folder));
   KW_TRY(const Task task, task_from_argument(arguments.task));
@@ -47,18 +52,23 @@ Result<Prompt> prompt_from(const PromptArguments& arguments) {
       return Error{fmt::format("the verdict is of the task {}", verdict.task), "", {arguments.verdict, 0, 0}};
     request.verdict = &verdict;
   }
-  return book.write(arguments.style == "compact" ? PromptStyle::compact : PromptStyle::chatml, request);
+  KW_TRY(Prompt prompt, book.write(arguments.style == "compact" ? PromptStyle::compact : PromptStyle::chatml, request));
+  return WrittenPrompt{std::move(prompt), arguments.as_written ? "" : form.not_understood};
 }
 
 void run_prompt(Context& context, const PromptArguments& arguments) {
-  const auto prompt = prompt_from(arguments);
-  if (!prompt.ok()) return fail(context, prompt.error());
+  const auto written = prompt_from(arguments);
+  if (!written.ok()) return fail(context, written.error());
+  const Prompt& prompt = written->prompt;
   if (!context.json) {
-    std::cout << prompt->text << "\n";
+    if (!written->not_understood.empty())
+      std::cerr << "kernelwright: " << written->not_understood << "; the question is given to the model as written\n";
+    std::cout << prompt.text << "\n";
     return;
   }
-  Json json{{"style", arguments.style}, {"role", arguments.role}, {"text", prompt->text}, {"messages", Json::array()}};
-  for (const ChatMessage& message : prompt->messages)
+  Json json{{"style", arguments.style}, {"role", arguments.role}, {"text", prompt.text}, {"messages", Json::array()}};
+  if (!written->not_understood.empty()) json["not_understood"] = written->not_understood;
+  for (const ChatMessage& message : prompt.messages)
     json["messages"].push_back({{"role", message.role}, {"content", message.content}});
   print_json(json);
 }
@@ -106,18 +116,19 @@ void add_agent_commands(CLI::App& app, Context& context) {
   auto* prompt = app.add_subcommand("prompt", "What an agent is told about a task, a kernel and its verdict");
   auto asked = std::make_shared<PromptArguments>();
   add_json_flag(*prompt, context);
-  prompt->add_option("TASK", asked->task, "a name of the suite, a folder or a YAML file")->required();
+  prompt->add_option("TASK", asked->task, "a task of the suite by name, a task's folder, or a YAML file")->required();
   prompt->add_option("--role", asked->role, "who is asked")
       ->check(CLI::IsMember({"generator", "optimizer", "tester"}))
       ->capture_default_str();
   prompt->add_option("--style", asked->style, "for the tiny model or for chat models")
       ->check(CLI::IsMember({"compact", "chatml"}))
       ->capture_default_str();
-  prompt->add_option("--level", asked->level, "generator: how far to go")->check(CLI::IsMember(all_level_names()));
+  prompt->add_option("--level", asked->level, "generator: which kind of kernel to ask for")
+      ->check(CLI::IsMember(all_level_names()));
   prompt->add_option("--target", asked->target, "the speedup over the naive kernel to reach");
   prompt->add_option("--kernel", asked->kernel, "optimizer and tester: the current kernel");
   prompt->add_option("--verdict", asked->verdict, "optimizer: what judge --json says about it");
-  prompt->add_flag("--as-written", asked->as_written, "the task in its own words, not in those of drawn tasks");
+  prompt->add_flag("--as-written", asked->as_written, "ask with the task's own text, not its normal form");
   prompt->footer(
       "Examples:\n"
       "  kernelwright prompt softmax --style compact\n"

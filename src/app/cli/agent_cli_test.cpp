@@ -69,6 +69,27 @@ TEST(AgentCommands, PromptsAreInTheWordsThatWereLearned) {
   EXPECT_NE(written.output.find("torch.relu(torch.matmul(a, b) + bias)"), std::string::npos);
 }
 
+TEST(AgentCommands, AQuestionThatIsNotUnderstoodIsNamed) {
+  const TemporaryFolder folder;
+  const std::string task = (folder.path() / "spectrum.yaml").string();
+  ASSERT_TRUE(write_file_atomic(task,
+                                "pytorch: |\n  def reference(x):\n      z = torch.relu(x)\n"
+                                "      return torch.fft.rfft(z).abs()\n"
+                                "inputs:\n  x: {dtype: float32, shape: [64, 126]}\n"
+                                "outputs:\n  y: {dtype: float32, shape: [64, 64]}\n")
+                  .ok());
+  const std::string reason = "the agents' normal form does not know `torch.fft.rfft` (line 3)";
+  const auto asked = run({"prompt", task, "--style", "compact"});
+  EXPECT_EQ(asked.exit_code, 0);
+  EXPECT_NE(asked.error_output.find(reason + "; the question is given to the model as written"), std::string::npos);
+  EXPECT_EQ(Json::parse(run({"prompt", task, "--json"}).output)["not_understood"], reason);
+  EXPECT_EQ(run({"prompt", task, "--as-written"}).error_output, "");
+  EXPECT_EQ(run({"prompt", "softmax"}).error_output, "");
+  EXPECT_NE(
+      run({"generate", task, "--device", "cpu", "--backend", "emulator", "--max-tokens", "4"}).output.find(reason),
+      std::string::npos);
+}
+
 TEST(AgentCommands, PromptOfEachRole) {
   const auto compact = run({"prompt", "softmax", "--style", "compact"});
   EXPECT_TRUE(compact.output.starts_with("<|gen|>x:f32")) << compact.output << compact.error_output;

@@ -277,8 +277,7 @@ void run_bench(Context& context, const BenchArguments& arguments, bool train) {
 }  // namespace
 
 void add_bench_command(CLI::App& app, Context& context) {
-  auto* bench =
-      app.add_subcommand("bench", "Speed of training and generation here, as a share of what the machine can do");
+  auto* bench = app.add_subcommand("bench", "Speed of training and generation on this machine, as a share of its peak");
   bench->require_subcommand(1);
   bench->footer(
       "Examples:\n  kernelwright bench train tiny-1m tiny-3m --sequences 8 --length 256\n"
@@ -292,18 +291,22 @@ void add_bench_command(CLI::App& app, Context& context) {
     auto arguments = std::make_shared<BenchArguments>();
     command->add_option("MODEL", arguments->models, "presets of `model init`, or models")->capture_default_str();
     command->add_option("--vocabulary", arguments->vocabulary, "of the tiny presets")->capture_default_str();
-    command->add_option("--threads", arguments->threads, "0: one for each core")->capture_default_str();
+    command->add_option("--threads", arguments->threads, "threads of the model; 0: one per core")
+        ->capture_default_str();
     if (train) {
-      command->add_option("--sequences", arguments->sequences)->capture_default_str()->check(CLI::PositiveNumber);
-      command->add_option("--length", arguments->length, "tokens of each")
+      command->add_option("--sequences", arguments->sequences, "sequences per step")
+          ->capture_default_str()
+          ->check(CLI::PositiveNumber);
+      command->add_option("--length", arguments->length, "tokens of each sequence")
           ->capture_default_str()
           ->check(CLI::Range(2, 1 << 20));
       command->add_option("--lora", arguments->lora_rank, "train an adapter of this rank instead of everything")
           ->check(CLI::Range(1, 4096));
       command->add_flag("--ragged", arguments->ragged,
                         "lengths from 0.4 to 1.7 of --length, loss on the second half of each");
-      command->add_flag("--recompute", arguments->recompute, "activations are computed again in the backward pass");
-      command->add_option("--seconds", arguments->seconds, "of each model, at least")->capture_default_str();
+      command->add_flag("--recompute", arguments->recompute, "recompute activations in the backward pass");
+      command->add_option("--seconds", arguments->seconds, "measure each model at least this long")
+          ->capture_default_str();
     } else {
       command->add_option("--batch", arguments->batches, "sequences at a time")
           ->delimiter(',')
@@ -312,7 +315,7 @@ void add_bench_command(CLI::App& app, Context& context) {
       command->add_option("--prompt", arguments->prompt, "tokens of each prompt")
           ->capture_default_str()
           ->check(CLI::PositiveNumber);
-      command->add_option("--tokens", arguments->tokens, "of each answer")
+      command->add_option("--tokens", arguments->tokens, "tokens of each answer")
           ->capture_default_str()
           ->check(CLI::Range(2, 1 << 20));
     }

@@ -125,7 +125,8 @@ void print_table(const Json& json) {
 }  // namespace
 
 void add_bench_episodes_command(CLI::App& bench, Context& context) {
-  auto* command = bench.add_subcommand("episodes", "Conversations in flight: are generation and the judge both busy?");
+  auto* command =
+      bench.add_subcommand("episodes", "Runs many conversations at once; shows how busy generation and the judge are");
   auto arguments = std::make_shared<EpisodesArguments>();
   add_json_flag(*command, context);
   command->add_option("--model", arguments->model, "as for `optimize`")->capture_default_str();
@@ -133,20 +134,33 @@ void add_bench_episodes_command(CLI::App& bench, Context& context) {
   command->add_option("--backend", arguments->backend, "where kernels are judged")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "emulator", "gpu"}));
-  command->add_option("--episodes", arguments->episodes)->capture_default_str()->check(CLI::Range(1, 1'000'000));
-  command->add_option("--tasks", arguments->tasks, "held-out tasks that they are about")
+  command->add_option("--episodes", arguments->episodes, "number of conversations")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--tasks", arguments->tasks, "number of held-out tasks that they are about")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
-  command->add_option("--in-flight", arguments->in_flight)->capture_default_str()->check(CLI::Range(1, 100'000));
-  command->add_option("--turns", arguments->turns)->capture_default_str()->check(CLI::Range(1, 100));
-  command->add_option("--samples", arguments->samples)->capture_default_str()->check(CLI::Range(1, 1024));
-  command->add_option("--max-tokens", arguments->answer_tokens)->capture_default_str()->check(CLI::PositiveNumber);
-  command->add_option("--temperature", arguments->temperature)->capture_default_str()->check(CLI::Range(0.0, 100.0));
-  command->add_option("--seed", arguments->seed)->capture_default_str();
-  command->add_option("--threads", arguments->threads, "of the model; 0: one for each core")->capture_default_str();
-  command->add_option("--judge-workers", arguments->judge_workers, "0: one for each core")->capture_default_str();
+  command->add_option("--in-flight", arguments->in_flight, "conversations at the same time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100'000));
+  command->add_option("--turns", arguments->turns, "maximum turns of a conversation")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
+  command->add_option("--samples", arguments->samples, "answers sampled in each turn")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--max-tokens", arguments->answer_tokens, "maximum length of an answer")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--temperature", arguments->temperature, "0: always the likeliest token")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 100.0));
+  command->add_option("--seed", arguments->seed, "the same seed gives the same result")->capture_default_str();
+  command->add_option("--threads", arguments->threads, "threads of the model; 0: one per core")->capture_default_str();
+  command->add_option("--judge-workers", arguments->judge_workers, "kernels judged at the same time; 0: one per core")
+      ->capture_default_str();
   command->add_flag("--given", arguments->given,
-                    "begin with the tasks' naive kernels: work for the judge also when the model is not trained");
+                    "start from the tasks' naive kernels, so that an untrained model gives the judge work too");
   command->footer("Example:\n  kernelwright bench episodes --model tiny --in-flight 64");
   command->callback([&context, arguments] {
     const auto measured = bench_episodes(*arguments);

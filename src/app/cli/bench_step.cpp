@@ -266,7 +266,7 @@ void print_table(const Json& json) {
 
 void add_bench_step_command(CLI::App& bench, Context& context) {
   auto* command = bench.add_subcommand(
-      "step", "A step of reinforcement learning: rollout, judge, update; which bounds it, how far from its limit");
+      "step", "Times a step of reinforcement learning: rollout, judging, update; shows what limits it");
   auto arguments = std::make_shared<StepArguments>();
   add_json_flag(*command, context);
   command->add_option("--model", arguments->model, "as for `train rl`")->capture_default_str();
@@ -274,32 +274,35 @@ void add_bench_step_command(CLI::App& bench, Context& context) {
   command->add_option("--backend", arguments->backend, "where kernels are judged")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "emulator", "gpu"}));
-  command->add_option("--algorithm", arguments->algorithm)
+  command->add_option("--algorithm", arguments->algorithm, "as for `train rl`")
       ->capture_default_str()
       ->check(CLI::IsMember({"grpo", "dr_grpo", "rloo", "dapo", "ppo"}));
-  command->add_option("--tasks", arguments->tasks, "of a step")->capture_default_str()->check(CLI::Range(1, 4096));
-  command->add_option("--group", arguments->group, "conversations about each")
+  command->add_option("--tasks", arguments->tasks, "tasks per step")->capture_default_str()->check(CLI::Range(1, 4096));
+  command->add_option("--group", arguments->group, "conversations per task")
       ->capture_default_str()
       ->check(CLI::Range(2, 256));
-  command->add_option("--turns", arguments->turns)->capture_default_str()->check(CLI::Range(1, 5));
-  command->add_option("--answer-tokens", arguments->answer_tokens, "longest answer")
+  command->add_option("--turns", arguments->turns, "maximum turns of a conversation")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 5));
+  command->add_option("--answer-tokens", arguments->answer_tokens, "maximum length of an answer")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command->add_option("--steps", arguments->steps, "that are measured")
+  command->add_option("--steps", arguments->steps, "steps to measure")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  command->add_option("--warm-up", arguments->warm_up, "steps before them")
+  command->add_option("--warm-up", arguments->warm_up, "steps before the measured ones")
       ->capture_default_str()
       ->check(CLI::Range(0, 100));
-  command->add_option("--kl", arguments->kl, "coefficient of KL; 0: no reference is scored")
+  command->add_option("--kl", arguments->kl, "KL coefficient; 0: the reference model is not scored")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0));
-  command->add_option("--in-flight", arguments->in_flight, "conversations at a time")
+  command->add_option("--in-flight", arguments->in_flight, "conversations at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
-  command->add_option("--seed", arguments->seed)->capture_default_str();
-  command->add_option("--threads", arguments->threads, "of the model; 0: one for each core")->capture_default_str();
-  command->add_option("--judge-workers", arguments->judge_workers, "0: one for each core")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "the same seed gives the same result")->capture_default_str();
+  command->add_option("--threads", arguments->threads, "threads of the model; 0: one per core")->capture_default_str();
+  command->add_option("--judge-workers", arguments->judge_workers, "kernels judged at the same time; 0: one per core")
+      ->capture_default_str();
   command->footer("Example:\n  kernelwright bench step --model tiny --tasks 8 --group 8");
   command->callback([&context, arguments] {
     install_interrupt_handling();

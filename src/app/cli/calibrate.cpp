@@ -225,7 +225,7 @@ void run_calibrate(Context& context, CalibrateArguments arguments) {
 
 void add_calibrate_command(CLI::App& app, Context& context) {
   auto* calibrate = app.add_subcommand(
-      "calibrate", "Fits a device profile to measured kernel times; says the errors on kernels of tasks held out");
+      "calibrate", "Fits a device profile to measured kernel times and reports its errors on held-out tasks");
   auto arguments = std::make_shared<CalibrateArguments>();
   add_json_flag(*calibrate, context);
   calibrate->add_option("--measured", arguments->measured, "times from a file of JSON lines: task, kernel, size, us");
@@ -234,10 +234,9 @@ void add_calibrate_command(CLI::App& app, Context& context) {
   add_gpu_option(*calibrate);
   calibrate->add_option("--profile", arguments->profile, "the profile to start from, or its YAML file")
       ->capture_default_str();
-  calibrate->add_option("--out", arguments->out, "where the fitted profile goes; without, nothing is written");
+  calibrate->add_option("--out", arguments->out, "write the fitted profile here");
   calibrate->add_option("--rows", arguments->rows, "write every time with its terms, one JSON line each");
-  calibrate
-      ->add_option("--folds", arguments->folds, "parts that the tasks are split into; each is held out of a fit once")
+  calibrate->add_option("--folds", arguments->folds, "number of folds; the tasks of each fold are held out once")
       ->check(CLI::Range(2, 20))
       ->capture_default_str();
   calibrate->footer(

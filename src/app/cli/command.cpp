@@ -19,7 +19,7 @@ void add_gpu_option(CLI::App& command) {
         if (const auto chosen = choose_gpu(number); !chosen.ok())
           throw CLI::ValidationError("--gpu", chosen.error().message);
       },
-      "which GPU, as the driver counts them: for kernels, PyTorch and models alike");
+      "index of the GPU to use, for kernels, PyTorch and models");
   for (CLI::App* below : command.get_subcommands({})) add_gpu_option(*below);
 }
 

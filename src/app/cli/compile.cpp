@@ -163,7 +163,7 @@ void run_compile(Context& context, const CompileArguments& arguments) {
     for (const GpuArchitecture each : all_architectures)
       known += (known.empty() ? "" : ", ") + std::string(to_string(each));
     return fail(context,
-                Error{"the architecture '" + arguments.architecture + "' is not known", "known are " + known, {}});
+                Error{"the architecture '" + arguments.architecture + "' is not known", "choose one of " + known, {}});
   }
   const auto task = task_from_argument(arguments.task);
   if (!task.ok()) return fail(context, task.error());
@@ -199,13 +199,14 @@ void add_compile_command(CLI::App& app, Context& context) {
       app.add_subcommand("compile", "Compiles a kernel for a task: diagnostics, resources, occupancy, pitfalls, risk");
   auto arguments = std::make_shared<CompileArguments>();
   add_json_flag(*compile, context);
-  compile->add_option("TASK", arguments->task, "a name of the suite, a folder or a YAML file")->required();
+  compile->add_option("TASK", arguments->task, "a task of the suite by name, a task's folder, or a YAML file")
+      ->required();
   compile->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input")->required();
   compile->add_option("--arch", arguments->architecture, "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100 or sm_100a")
       ->capture_default_str();
   compile->add_option("--ptx", arguments->ptx_file, "write the PTX to this file");
   compile->add_option("--cubin", arguments->cubin_file, "write the cubin to this file");
-  compile->add_flag("--no-cache", arguments->no_cache, "compile even if the result is known");
+  compile->add_flag("--no-cache", arguments->no_cache, "ignore cached results");
   compile->footer("Example:\n  kernelwright compile softmax examples/softmax_shared.cu --arch sm_80 --ptx softmax.ptx");
   compile->callback([&context, arguments] { run_compile(context, *arguments); });
 }

@@ -11,7 +11,8 @@
 namespace kw::cli {
 
 void add_config_command(CLI::App& app, Context& context) {
-  auto* config = app.add_subcommand("config", "The configuration of a training run: every key, its value and meaning");
+  auto* config =
+      app.add_subcommand("config", "The configuration of a training run: every key with its value and meaning");
   auto sources = std::make_shared<ConfigurationSources>();
   add_json_flag(*config, context);
   add_setting_options(*config, SettingUser::train, *sources, false);

@@ -118,10 +118,13 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   engine_options.model = fmt::format("{} {} {}", model->fingerprint(), model->device(), session->identity());
   ConversationView view(options.samples);
   const NormalForm asked = normal_form(*request.task, request.kernel.empty() ? Names::learned : Names::kept);
-  if (!context.json)
-    std::cout << fmt::format("{}: {}\n{} on {}; {}\n", request.task->name, request.task->summary, model->name(),
-                             model->device(), session->description())
-              << (asked.changed ? description_of(asked) + "\n" : "") << std::flush;
+  if (!context.json) {
+    const std::string put = description_of(asked);
+    const std::string about = request.task->summary.empty() ? "" : ": " + request.task->summary;
+    std::cout << fmt::format("{}{}\n{} on {}; {}\n", request.task->name, about, model->name(), model->device(),
+                             session->description())
+              << put << (put.empty() ? "" : "\n") << std::flush;
+  }
   Rollout rollout(model->decoder(), &model->dialect().tokenizer());
   KW_TRY(const auto engine,
          EpisodeEngine::make(
@@ -133,6 +136,7 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   if (context.json) {
     Json json = json_of(episode, *model, *session);
     json["asked"] = asked.task.pytorch;
+    if (!asked.not_understood.empty()) json["not_understood"] = asked.not_understood;
     json["renamed"] = Json::object();
     for (const auto& [before, now] : asked.renamed) json["renamed"][before] = now;
     print_json(json);
@@ -141,7 +145,7 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
     print_outcome(episode);
     if (!arguments.html.empty()) std::cout << "The conversation is in " << arguments.html << "\n";
     if (!arguments.out.empty() && episode.best) std::cout << "The best kernel is in " << arguments.out << "\n";
-    if (episode.end == EpisodeEnd::unfinished && store) std::cout << "The same command goes on from here.\n";
+    if (episode.end == EpisodeEnd::unfinished && store) std::cout << "The same command resumes it.\n";
   }
   context.exit_code = episode.best ? exit_good : exit_not_good;
   if (episode.end == EpisodeEnd::unfinished) context.exit_code = exit_interrupted;
@@ -149,33 +153,34 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
 }
 
 void add_options(CLI::App& command, ConverseArguments& arguments) {
-  command.add_option("TASK", arguments.task, "a name of the suite, a folder or a YAML file")->required();
+  command.add_option("TASK", arguments.task, "a task of the suite by name, a task's folder, or a YAML file")
+      ->required();
   command
       .add_option("--model", arguments.model,
                   "tiny, smollm2, a run's name or folder, a folder with agents.json, or a model")
       ->capture_default_str();
   add_device_option(command, arguments.device);
-  command.add_option("--samples", arguments.samples, "answers to each question; the best one goes on")
+  command.add_option("--samples", arguments.samples, "answers sampled in each turn; the best one is kept")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));
   command.add_option("--seed", arguments.seed, "the same seed gives the same conversation")->capture_default_str();
   command
       .add_option("--temperature", arguments.temperature,
-                  "0: the likeliest token; without it 0 for one sample, 0.8 for several")
+                  "0: always the likeliest token; default: 0 for one sample, 0.8 for several")
       ->check(CLI::Range(0.0, 100.0));
-  command.add_option("--top-p", arguments.top_p, "only the likeliest tokens that make up this share")
+  command.add_option("--top-p", arguments.top_p, "sample from the likeliest tokens with this total probability")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  command.add_option("--max-tokens", arguments.answer_tokens, "of an answer")
+  command.add_option("--max-tokens", arguments.answer_tokens, "maximum length of an answer")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  command.add_option("--level", arguments.level, "what the Generator is asked for")
+  command.add_option("--level", arguments.level, "which kind of kernel to ask the Generator for")
       ->check(CLI::IsMember(all_level_names()));
   command.add_option("--backend", arguments.backend, "where kernels are judged")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "emulator", "gpu"}));
   command.add_option("--profile", arguments.profile, "the device whose time is modelled");
-  command.add_option("--reward", arguments.reward, "shape of the rewards that are shown")
+  command.add_option("--reward", arguments.reward, "which reward is shown with each answer")
       ->capture_default_str()
       ->check(CLI::IsMember(reward_shape_names()));
   command.add_option("--store", arguments.store,
@@ -186,17 +191,20 @@ void add_options(CLI::App& command, ConverseArguments& arguments) {
 
 void add_optimize_options(CLI::App& command, ConverseArguments& arguments) {
   command.add_option("--kernel", arguments.kernel,
-                     "begin with this kernel; without it the Generator writes the first one; - reads standard input");
-  command.add_option("--turns", arguments.turns, "at most")->capture_default_str()->check(CLI::Range(1, 100));
+                     "start from this kernel instead of one that the Generator writes; - reads standard input");
+  command.add_option("--turns", arguments.turns, "maximum number of turns")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
   command.add_option("--target", arguments.target, "stop at this speedup over the naive kernel")
       ->check(CLI::PositiveNumber);
   command.add_flag("--tell-target", arguments.tell_target, "name the target in the prompts");
-  command.add_option("--from", arguments.from, "which kernel the Optimizer goes on from")
+  command
+      .add_option("--from", arguments.from, "which kernel the Optimizer improves next: the best so far, or the last")
       ->capture_default_str()
       ->check(CLI::IsMember({"best", "last"}));
-  command.add_option("--tokens", arguments.tokens, "budget of the conversation; 0: none")
+  command.add_option("--tokens", arguments.tokens, "token budget of the conversation; 0: no limit")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--seconds", arguments.seconds, "budget of the conversation; 0: none")
+  command.add_option("--seconds", arguments.seconds, "time budget of the conversation; 0: no limit")
       ->check(CLI::NonNegativeNumber);
 }
 
@@ -208,7 +216,7 @@ void add_converse_commands(CLI::App& app, Context& context) {
     arguments->optimize = optimize;
     auto* command =
         optimize ? app.add_subcommand("optimize", "The agents write, repair and improve a kernel, turn by turn")
-                 : app.add_subcommand("generate", "The Generator writes a kernel for a task, and the judge tells");
+                 : app.add_subcommand("generate", "The Generator writes a kernel for a task and the judge judges it");
     add_json_flag(*command, context);
     if (optimize) {
       arguments->turns = 5;

@@ -68,7 +68,9 @@ Result<std::optional<Level>> level_option(const DataArguments& arguments) {
   std::optional<Level> level;
   if (arguments.level.empty()) return level;
   level = level_from_name(arguments.level);
-  if (!level) return Error{"there is no level '" + arguments.level + "'", "", {}};
+  if (!level)
+    return Error{
+        "there is no level '" + arguments.level + "'", fmt::format("{}", fmt::join(all_level_names(), ", ")), {}};
   return level;
 }
 
@@ -140,7 +142,7 @@ void print_summary(const Context& context, const StoreSummary& summary) {
         "{} examples, {:.1f} a second; {:.1f} % dropped; {} family and level pairs; {} of {} kernels of the writers "
         "are right ({:.2f} %)\n",
         kept, rate, 100 * share, summary.pairs.size(), summary.right, summary.written, 100 * right);
-  if (summary.interrupted) std::cout << "stopped; the same command goes on from here\n";
+  if (summary.interrupted) std::cout << "stopped; the same command resumes\n";
 }
 
 JudgeSessionOptions training_judge(int workers) {
@@ -317,19 +319,19 @@ void add_stream_options(CLI::App& command, DataArguments& arguments) {
 }  // namespace
 
 void add_data_command(CLI::App& app, Context& context) {
-  auto* data = app.add_subcommand("data", "Tasks and kernels made by a grammar: for training and evaluation");
+  auto* data = app.add_subcommand("data", "Generated tasks and kernels, for training and evaluation");
   data->require_subcommand(1);
   // Each subcommand has its own: defaults differ.
   const auto new_arguments = [] { return std::make_shared<DataArguments>(); };
   std::shared_ptr<DataArguments> arguments;
 
   arguments = new_arguments();
-  auto* show = data->add_subcommand("show", "Prints examples of the stream");
+  auto* show = data->add_subcommand("show", "Prints generated examples");
   add_json_flag(*show, context);
   add_stream_options(*show, *arguments);
   show->add_option("--count", arguments->count, "how many")->default_val(1);
   show->add_option("--level", arguments->level, "this level, where the family has it");
-  show->add_flag("--house-style", arguments->house_style, "written the way most are, without chance");
+  show->add_flag("--house-style", arguments->house_style, "in one fixed style instead of a random one");
   show->callback([&context, arguments] { show_examples(context, *arguments); });
 
   auto* families = data->add_subcommand("families", "The families of tasks, and which of them are held out");
@@ -337,22 +339,23 @@ void add_data_command(CLI::App& app, Context& context) {
   families->callback([&context] { list_families(context); });
 
   arguments = new_arguments();
-  auto* make = data->add_subcommand("make", "Judges examples one by one and stores them; resumes where it was stopped");
+  auto* make = data->add_subcommand("make", "Judges examples and stores them; the same command resumes");
   add_json_flag(*make, context);
   add_stream_options(*make, *arguments);
   make->add_option("FOLDER", arguments->folder, "the store")->required();
-  auto* tasks = make->add_option("--tasks", arguments->count, "how many tasks, from the beginning of the stream");
+  auto* tasks = make->add_option("--tasks", arguments->count, "number of tasks");
   tasks->default_val(100);
-  make->add_option("--preset", arguments->preset, "so many tasks: tiny, minutes on two cores; full, 10,000 examples")
+  make->add_option("--preset", arguments->preset,
+                   "number of tasks: tiny takes minutes on two cores, full has 10,000 examples")
       ->check(CLI::IsMember({"tiny", "full"}))
       ->excludes(tasks);
-  make->add_option("--shard-tasks", arguments->shard_tasks, "tasks a shard")->capture_default_str();
-  make->add_option("--mutants", arguments->mutants, "broken kernels a task")->capture_default_str();
+  make->add_option("--shard-tasks", arguments->shard_tasks, "tasks per shard")->capture_default_str();
+  make->add_option("--mutants", arguments->mutants, "broken kernels per task")->capture_default_str();
   make->add_option("--formulas", arguments->formulas,
-                   "share of tasks whose kernels write expressions as the task does; the others' style varies")
+                   "share of tasks whose kernels keep the task's expressions; the others vary in style")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  make->add_option("--workers", arguments->workers, "tasks judged at the same time; 0: one for each core");
+  make->add_option("--workers", arguments->workers, "tasks judged at the same time; 0: one per core");
   make->callback([&context, arguments] { make_data(context, *arguments); });
 
   arguments = new_arguments();
@@ -362,10 +365,11 @@ void add_data_command(CLI::App& app, Context& context) {
   stats->callback([&context, arguments] { show_stats(context, *arguments); });
 
   arguments = new_arguments();
-  auto* export_command = data->add_subcommand("export", "A store's examples for other programs, checksums checked");
+  auto* export_command =
+      data->add_subcommand("export", "Writes a store's examples for other programs, after checking checksums");
   add_json_flag(*export_command, context);
   export_command->add_option("FOLDER", arguments->folder, "the store")->required();
-  export_command->add_option("--kind", arguments->kind, "only these")
+  export_command->add_option("--kind", arguments->kind, "only tasks of this split")
       ->check(CLI::IsMember({"generate", "optimise", "repair", "report"}));
   export_command->add_option("--format", arguments->format, "JSON lines, or a Parquet file")
       ->check(CLI::IsMember({"jsonl", "parquet"}))
@@ -376,20 +380,21 @@ void add_data_command(CLI::App& app, Context& context) {
   export_command->callback([&context, arguments] { export_data(context, *arguments); });
 
   arguments = new_arguments();
-  auto* leaks = data->add_subcommand("check-leaks", "Whether a store for training holds anything that is held out");
+  auto* leaks = data->add_subcommand("check-leaks", "Checks that a training store holds nothing that is held out");
   add_json_flag(*leaks, context);
   leaks->add_option("FOLDER", arguments->folder, "the store")->required();
   leaks->callback([&context, arguments] { show_leaks(context, *arguments); });
 
   arguments = new_arguments();
-  auto* check = data->add_subcommand("check", "Judges random examples of every level: how many are right, how fast");
+  auto* check =
+      data->add_subcommand("check", "Judges random examples of every level: how many are correct, how fast they are");
   add_json_flag(*check, context);
   add_stream_options(*check, *arguments);
   check->add_option("--count", arguments->count, "how many tasks")->default_val(20);
   check->add_option("--level", arguments->level, "only this level");
-  check->add_flag("--house-style", arguments->house_style, "written the way most are, without chance");
+  check->add_flag("--house-style", arguments->house_style, "in one fixed style instead of a random one");
   check->add_option("--keep", arguments->keep, "a folder for kernels that are not right");
-  check->add_option("--workers", arguments->workers, "kernels judged at the same time; 0: one for each core");
+  check->add_option("--workers", arguments->workers, "kernels judged at the same time; 0: one per core");
   check->callback([&context, arguments] { check_writers(context, *arguments); });
 }
 

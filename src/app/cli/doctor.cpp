@@ -231,7 +231,7 @@ void run_doctor(Context& context) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Context& context) {
-  auto* doctor = app.add_subcommand("doctor", "What works on this machine, what is missing, and how to mend it");
+  auto* doctor = app.add_subcommand("doctor", "What works on this machine, what is missing, and how to fix it");
   add_json_flag(*doctor, context);
   doctor->callback([&context] { run_doctor(context); });
 }

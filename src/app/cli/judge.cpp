@@ -91,7 +91,7 @@ void run_batch(Context& context, const JudgeArguments& arguments) {
     if (unsupported > 0)
       std::cout << fmt::format("{:.1f} % could not be checked (unsupported) and count as not right\n",
                                100 * unsupported);
-    if (summary->interrupted) std::cout << "stopped; the same command goes on from here\n";
+    if (summary->interrupted) std::cout << "stopped; the same command resumes\n";
   }
   context.exit_code = summary->interrupted ? exit_interrupted : exit_good;
 }
@@ -141,7 +141,7 @@ void add_judge_command(CLI::App& app, Context& context) {
       "judge", "Judges a kernel: compiles it, runs it in the emulator with every check on, models its time");
   auto arguments = std::make_shared<JudgeArguments>();
   add_json_flag(*judge, context);
-  judge->add_option("TASK", arguments->task, "a name of the suite, a folder or a YAML file");
+  judge->add_option("TASK", arguments->task, "a task of the suite by name, a task's folder, or a YAML file");
   judge->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input");
   judge->add_option("--backend", arguments->backend, "where it runs: auto takes the emulator where there is no GPU")
       ->check(CLI::IsMember({"emulator", "gpu", "auto"}))
@@ -151,25 +151,25 @@ void add_judge_command(CLI::App& app, Context& context) {
   add_gpu_option(*judge);
   judge->add_option("--batch", arguments->batch,
                     "judge every line of this JSON-lines file: id, task, kernel or kernel_file");
-  judge->add_option("--out", arguments->out, "where the verdicts of a batch go; what stands there is not judged again");
-  judge->add_option("--workers", arguments->workers,
-                    "kernels judged at the same time in a batch; 0: one for each core");
-  judge->add_flag("--no-cache", arguments->no_cache, "compile and judge even if the result is known");
-  judge->add_flag("--no-time", arguments->no_time, "only check, do not model the time");
-  judge->add_flag("--no-emulator", arguments->no_emulator, "on a GPU: do not look at the kernel in the emulator first");
+  judge->add_option("--out", arguments->out,
+                    "write the verdicts of a batch here; kernels with a verdict in it are skipped");
+  judge->add_option("--workers", arguments->workers, "batch: kernels judged at the same time; 0: one per core");
+  judge->add_flag("--no-cache", arguments->no_cache, "ignore cached results");
+  judge->add_flag("--no-time", arguments->no_time, "check only, without a time");
+  judge->add_flag("--no-emulator", arguments->no_emulator, "on a GPU: skip the checks in the emulator");
   judge->add_flag("--no-pytorch", arguments->no_pytorch, "on a GPU: do not time PyTorch");
-  judge->add_flag("--no-explain", arguments->no_explain, "on a GPU: do not model where the time goes");
-  judge->add_flag("--counters", arguments->counters, "on a GPU: read the hardware's counters of a correct kernel");
+  judge->add_flag("--no-explain", arguments->no_explain, "on a GPU: do not show where the time goes");
+  judge->add_flag("--counters", arguments->counters, "on a GPU: read hardware counters of a correct kernel");
   judge->add_flag("--audit", arguments->audit,
                   "without a GPU: execute all of every full size, where that is possible, and say what was compared");
   judge->add_flag("--small-only", arguments->small_only,
-                  "on a GPU: leave out the full sizes, for runs under a sanitizer or debugger");
+                  "on a GPU: skip the full sizes, for use under a sanitizer or debugger");
   judge
       ->add_option("--limit-seconds", arguments->limit_seconds,
-                   "what one judgement may take; the work that it may do is in proportion")
+                   "time limit of one judgement; its limits of work scale with it")
       ->check(CLI::Range(1.0, 3600.0))
       ->capture_default_str();
-  judge->add_option("--limit-memory", arguments->limit_memory_gib, "GiB of memory that one judgement may take")
+  judge->add_option("--limit-memory", arguments->limit_memory_gib, "memory limit of one judgement, in GiB")
       ->check(CLI::Range(2.0, static_cast<double>(JudgeLimits::most_memory_bytes) / gibibyte))
       ->capture_default_str();
   judge->footer(

@@ -10,36 +10,13 @@
 
 namespace {
 
-constexpr const char* version_text = "kernelwright 0.1.0";
-
 int run(int argc, char** argv) {
   using namespace kw::cli;
   CLI::App app{"Kernelwright: judge and train agents that write CUDA kernels."};
   app.name("kernelwright");
-  app.set_version_flag("--version", version_text);
+  app.set_version_flag("--version", "kernelwright " KW_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(32);
-  app.footer(
-      "Examples:\n"
-      "  kernelwright doctor                                     what works on this machine\n"
-      "  kernelwright tasks list                                 the task suite\n"
-      "  kernelwright plan softmax my.cu --size rows=7,cols=129  what the launcher would launch\n"
-      "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
-      "  kernelwright judge softmax my.cu                        is it right, how fast is it, what is slow\n"
-      "  kernelwright reward verdict.json                        what a verdict is worth to an agent\n"
-      "  kernelwright prompt softmax                             what an agent is told\n"
-      "  kernelwright generate softmax                           an agent writes a kernel\n"
-      "  kernelwright optimize softmax --kernel my.cu            agents repair and improve it, turn by turn\n"
-      "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
-      "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
-      "  kernelwright train --preset quickstart                  data, training, evaluation and report in one go\n"
-      "  kernelwright runs list                                  what was trained, and how it went\n"
-      "  kernelwright report runs/night                          a run as a page to send around\n"
-      "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
-      "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
-      "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
-      "  kernelwright bench train tiny-1m                        speed of training and generation here\n"
-      "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
   std::string log_level = "warn", log_format = "human";
   app.add_option("--log", log_level, "log level on standard error")
@@ -73,6 +50,29 @@ int run(int argc, char** argv) {
   for (const char* name : {"doctor", "generate", "optimize", "evaluate", "train", "bench"})
     add_gpu_option(*app.get_subcommand(name));
   for (const char* name : {"chat", "generate"}) add_gpu_option(*app.get_subcommand("model")->get_subcommand(name));
+
+  // Last: subcommands take over the footer that stands when they are added.
+  app.footer(
+      "Examples:\n"
+      "  kernelwright doctor                                     what works on this machine\n"
+      "  kernelwright tasks list                                 the task suite\n"
+      "  kernelwright plan softmax my.cu --size rows=7,cols=129  what the launcher would launch\n"
+      "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
+      "  kernelwright judge softmax my.cu                        is it correct, how fast is it, what limits it\n"
+      "  kernelwright reward verdict.json                        the reward of a verdict, term by term\n"
+      "  kernelwright prompt softmax                             what an agent is told\n"
+      "  kernelwright generate softmax                           an agent writes a kernel\n"
+      "  kernelwright optimize softmax --kernel my.cu            agents repair and improve it, turn by turn\n"
+      "  kernelwright data show --family softmax --count 3       tasks and kernels to learn from\n"
+      "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
+      "  kernelwright train --preset quickstart                  data, training, evaluation and report in one command\n"
+      "  kernelwright runs list                                  what was trained, and how it went\n"
+      "  kernelwright report runs/night                          a run as one HTML page\n"
+      "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
+      "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
+      "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
+      "  kernelwright bench train tiny-1m                        speed of training and generation on this machine\n"
+      "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
   kw::install_interrupt_handling();
   try {

@@ -3,7 +3,7 @@
 namespace kw::cli {
 
 void add_model_command(CLI::App& app, Context& context) {
-  auto* model = app.add_subcommand("model", "Models: look into them, fetch, convert, quantise, talk to them");
+  auto* model = app.add_subcommand("model", "Models: inspect, fetch, convert, quantise, chat");
   model->require_subcommand(1);
   model->footer(
       "MODEL is a GGUF file, a Hugging Face folder (Llama or Qwen2), or a name that `model fetch` knows.\n"

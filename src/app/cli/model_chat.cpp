@@ -180,24 +180,26 @@ Result<void> talk(Context& context, const ChatArguments& arguments) {
 }  // namespace
 
 void add_model_chat_command(CLI::App& model, Context& context) {
-  auto* chat = model.add_subcommand("chat", "Talks with a model (ChatML); answers appear as they are made");
+  auto* chat = model.add_subcommand("chat", "Chats with a model (ChatML); answers are streamed");
   add_json_flag(*chat, context);
   auto arguments = std::make_shared<ChatArguments>();
   chat->add_option("MODEL", arguments->model, "GGUF file, Hugging Face folder, or a fetched name")->required();
-  auto* prompt = chat->add_option("--prompt", arguments->prompt, "one message, one answer; without it, a conversation");
+  auto* prompt = chat->add_option("--prompt", arguments->prompt, "ask once and exit; without it, a conversation");
   auto* system =
       chat->add_option("--system", arguments->system, "system message (default: that of the model's template)");
   chat->add_option("--adapter", arguments->adapter, "folder of a LoRA adapter (PEFT)");
   add_device_option(*chat, arguments->device);
   chat->add_flag("--greedy", arguments->greedy, "always the likeliest token");
-  chat->add_option("--max-tokens", arguments->max_tokens, "of an answer")
+  chat->add_option("--max-tokens", arguments->max_tokens, "maximum length of an answer")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  chat->add_option("--temperature", arguments->temperature)->capture_default_str()->check(CLI::Range(0.0, 100.0));
-  chat->add_option("--top-p", arguments->top_p, "only the likeliest tokens that make up this share")
+  chat->add_option("--temperature", arguments->temperature, "0: always the likeliest token")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 100.0));
+  chat->add_option("--top-p", arguments->top_p, "sample from the likeliest tokens with this total probability")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  chat->add_option("--top-k", arguments->top_k, "only this many of the likeliest tokens; 0: all")
+  chat->add_option("--top-k", arguments->top_k, "sample from this many of the likeliest tokens; 0: all")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   chat->add_option("--seed", arguments->seed, "the same seed gives the same answer")->capture_default_str();

@@ -29,7 +29,7 @@ Result<void> prepare_folder(const fs::path& from, const fs::path& to) {
     return {};
   }
   fs::create_directories(to, failure);
-  if (failure) return Error{"cannot make the folder " + to.string() + ": " + failure.message(), "", {}};
+  if (failure) return Error{"cannot create the folder " + to.string() + ": " + failure.message(), "", {}};
   return {};
 }
 
@@ -157,7 +157,7 @@ Result<void> convert_model(const ConvertArguments& arguments) {
 }
 
 void add_model_convert_commands(CLI::App& model, Context& context) {
-  auto* convert = model.add_subcommand("convert", "Any model as a Hugging Face folder that transformers opens");
+  auto* convert = model.add_subcommand("convert", "Writes a model as a Hugging Face folder that transformers can open");
   add_json_flag(*convert, context);
   auto arguments = std::make_shared<ConvertArguments>();
   convert->add_option("FROM", arguments->from, "GGUF file, Hugging Face folder (NF4 too), or a fetched name")
@@ -176,7 +176,8 @@ void add_model_convert_commands(CLI::App& model, Context& context) {
   auto four_bits = std::make_shared<QuantiseArguments>();
   quantize->add_option("FROM", four_bits->from, "GGUF file, Hugging Face folder, or a fetched name")->required();
   quantize->add_option("TO", four_bits->to, "folder to write")->required();
-  quantize->add_option("--type", four_bits->type, "of what stays as it is, and of the arithmetic (default: as stored)");
+  quantize->add_option("--type", four_bits->type,
+                       "type of the tensors that are not quantised, and of the arithmetic (default: as stored)");
   quantize->footer(
       "Example:\n  kernelwright model quantize smollm2-135m smollm2-nf4\n"
       "The linear layers of the blocks become 4.127 bits a weight; embeddings, norms and the head stay.");

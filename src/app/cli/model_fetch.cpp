@@ -64,7 +64,7 @@ Result<void> run_with_progress(const ChildCommand& command, const std::string& w
     show(bytes_under(watched));
     if (interrupted()) {
       // The child dies with us; what is complete is found by the next run.
-      std::fprintf(stderr, "\nkernelwright: interrupted; the same command goes on from the last whole step\n");
+      std::fprintf(stderr, "\nkernelwright: interrupted; the same command resumes after the last complete step\n");
       ::_exit(exit_interrupted);
     }
   }
@@ -190,7 +190,7 @@ Result<fs::path> fetch_smollm2(const fs::path& folder) {
   if (has_hash(file, file_sha256)) return file;
   std::error_code failure;
   fs::create_directories(home, failure);
-  if (failure) return Error{"cannot make the folder " + home.string() + ": " + failure.message(), "", {}};
+  if (failure) return Error{"cannot create the folder " + home.string() + ": " + failure.message(), "", {}};
   const FolderLock lock(home);
   if (has_hash(file, file_sha256)) return file;
   const fs::path partial = home / "partial";
@@ -215,7 +215,8 @@ void add_model_fetch_command(CLI::App& model, Context& context) {
   fetch->footer(
       "Examples:\n  kernelwright model fetch smollm2-135m\n"
       "  kernelwright model fetch smollm2-135m --convert smollm2\n"
-      "A second call finds the file and only checks it; an interrupted one goes on from the last whole step.");
+      "A second call finds the file and only checks it; after an interruption it resumes after the last complete "
+      "step.");
   fetch->callback([&context, arguments] { run_fetch(context, *arguments); });
 }
 

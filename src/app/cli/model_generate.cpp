@@ -71,12 +71,14 @@ void add_model_generate_command(CLI::App& model, Context& context) {
       ->required();
   command->add_option("--adapter", arguments->adapter, "folder of a LoRA adapter (PEFT)");
   add_device_option(*command, arguments->device);
-  command->add_option("--max-tokens", arguments->max_tokens)->capture_default_str()->check(CLI::PositiveNumber);
-  command->add_option("--samples", arguments->samples, "answers to each")
+  command->add_option("--max-tokens", arguments->max_tokens, "maximum length of a continuation")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_option("--samples", arguments->samples, "continuations of each sequence")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   command->add_option("--temperature", arguments->temperature, "0: always the likeliest token")->capture_default_str();
-  command->add_option("--seed", arguments->seed)->capture_default_str();
+  command->add_option("--seed", arguments->seed, "the same seed gives the same result")->capture_default_str();
   command->add_flag("--stop", arguments->stop, "an answer ends with the model's end token");
   command->footer("Example:\n  kernelwright model generate smollm2-135m --tokens '504,3575;1,4093' --max-tokens 16");
   command->callback([&context, arguments] {

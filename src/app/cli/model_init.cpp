@@ -64,7 +64,7 @@ void run_init(Context& context, const InitArguments& arguments) {
 }  // namespace
 
 void add_model_init_command(CLI::App& model, Context& context) {
-  auto* init = model.add_subcommand("init", "A new model with random weights, to be trained from nothing");
+  auto* init = model.add_subcommand("init", "Creates a model with random weights, to be trained from scratch");
   add_json_flag(*init, context);
   auto arguments = std::make_shared<InitArguments>();
   std::string names;

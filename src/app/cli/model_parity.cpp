@@ -112,7 +112,7 @@ void add_model_parity_commands(CLI::App& model, Context& context) {
       ->required();
   gradients->add_option("--out", batch->out, "file to write: log_prob, entropy, gradient.NAME")->required();
   gradients->add_option("--adapter", batch->adapter, "train this LoRA adapter (PEFT) instead of the whole model");
-  gradients->add_flag("--recompute", batch->recompute, "compute activations again in the backward pass");
+  gradients->add_flag("--recompute", batch->recompute, "recompute activations in the backward pass");
   gradients->footer(
       "Example:\n  kernelwright model gradients tests/model/qwen2_f32 --batch "
       "tests/model/qwen2_f32/expected.safetensors "

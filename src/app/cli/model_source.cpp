@@ -129,7 +129,7 @@ Result<ModelSource> ModelSource::open(const fs::path& path) {
   std::error_code failure;
   const auto status = fs::status(path, failure);
   if (failure || !fs::exists(status)) {
-    return Error{"there is no model at " + path.string(), "a GGUF file or a Hugging Face folder is wanted", {}};
+    return Error{"there is no model at " + path.string(), "name a GGUF file or a Hugging Face folder", {}};
   }
   if (!fs::is_directory(status)) {
     auto model = GgufModel::open(path);

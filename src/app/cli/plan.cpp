@@ -47,13 +47,13 @@ void run_plan(Context& context, const PlanArguments& arguments) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, Context& context) {
-  auto* plan = app.add_subcommand("plan", "What the launcher would launch, found by interpreting it");
+  auto* plan = app.add_subcommand("plan", "What the launcher would launch (the launcher is interpreted, not run)");
   auto arguments = std::make_shared<PlanArguments>();
   add_json_flag(*plan, context);
-  plan->add_option("TASK", arguments->task, "a name of the suite, a folder or a YAML file")->required();
+  plan->add_option("TASK", arguments->task, "a task of the suite by name, a task's folder, or a YAML file")->required();
   plan->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input")->required();
   plan->add_option("--size", arguments->sizes,
-                   "sizes such as rows=7,cols=129 (the task's small and train sizes by default)");
+                   "sizes such as rows=7,cols=129 (default: the task's small and train sizes)");
   plan->footer("Example:\n  kernelwright plan softmax examples/softmax_shared.cu --size rows=7,cols=129");
   plan->callback([&context, arguments] { run_plan(context, *arguments); });
 }

@@ -90,8 +90,8 @@ void add_report_command(CLI::App& app, Context& context) {
       ->add_option("RUN|VERDICT.json", wanted->what,
                    "a run's folder or name, or what judge --json prints; - reads a verdict from standard input")
       ->required();
-  report->add_option("--out", wanted->out, "run: the page; otherwise report.html in the run's folder");
-  report->add_option("--folder", wanted->folder, "run: where the runs are; otherwise KERNELWRIGHT_RUNS or runs/");
+  report->add_option("--out", wanted->out, "run: write the page here (default: report.html in the run's folder)");
+  report->add_option("--folder", wanted->folder, "run: folder of the runs (default: KERNELWRIGHT_RUNS or runs/)");
   report->add_option("--kernel", wanted->kernel, "verdict: the kernel, to quote its lines");
   report->add_flag("--markdown", wanted->markdown, "verdict: as Markdown");
   report->footer(

@@ -77,7 +77,7 @@ void run_reward(Context& context, const RewardArguments& arguments) {
 }  // namespace
 
 void add_reward_command(CLI::App& app, Context& context) {
-  auto* reward = app.add_subcommand("reward", "What a verdict is worth to an agent, term by term");
+  auto* reward = app.add_subcommand("reward", "The reward of a verdict, term by term");
   auto arguments = std::make_shared<RewardArguments>();
   add_json_flag(*reward, context);
   reward->add_option("VERDICT.json", arguments->verdict, "what judge --json prints; - reads standard input")
@@ -85,14 +85,13 @@ void add_reward_command(CLI::App& app, Context& context) {
   reward->add_option("--shape", arguments->shape, "which formula")
       ->check(CLI::IsMember(reward_shape_names()))
       ->capture_default_str();
-  reward->add_option("--role", arguments->role, "whose reward; without it the published weights")
+  reward->add_option("--role", arguments->role, "whose reward; default: the published weights")
       ->check(CLI::IsMember({"generator", "optimizer"}));
   reward->add_option("--given", arguments->given, "the verdict of the kernel that the Optimizer started from");
-  reward->add_option("--target", arguments->target, "the speedup over the naive kernel that counts as 1");
-  reward->add_option("--weight", arguments->weights, "change a weight: speed=0.5; may be repeated");
-  reward->add_flag("--gate", arguments->gate,
-                   "zero unless it compiles and is right, also where the formula has no gate");
-  reward->add_flag("--no-gate", arguments->no_gate, "leave the gate out")->excludes("--gate");
+  reward->add_option("--target", arguments->target, "speedup over the naive kernel that earns a full speed reward");
+  reward->add_option("--weight", arguments->weights, "change a weight, as in speed=0.5; may be repeated");
+  reward->add_flag("--gate", arguments->gate, "zero unless the kernel compiles and is correct, whatever the formula");
+  reward->add_flag("--no-gate", arguments->no_gate, "no gate, whatever the formula")->excludes("--gate");
   reward->add_flag("--logarithmic", arguments->logarithmic, "speed on a logarithmic scale");
   reward->footer(
       "Examples:\n"

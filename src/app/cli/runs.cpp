@@ -291,13 +291,13 @@ void run_action(Context& context, const RunsArguments& arguments, Action action)
 }  // namespace
 
 void add_runs_command(CLI::App& app, Context& context) {
-  auto* runs = app.add_subcommand("runs", "What was run, with what outcome, and how runs differ");
+  auto* runs = app.add_subcommand("runs", "Runs: list, show, compare");
   runs->require_subcommand(1);
   auto arguments = std::make_shared<RunsArguments>();
   const auto add = [&](const char* name, const char* what, Action action) {
     auto* command = runs->add_subcommand(name, what);
     add_json_flag(*command, context);
-    command->add_option("--folder", arguments->folder, "where the runs are; otherwise KERNELWRIGHT_RUNS or runs/");
+    command->add_option("--folder", arguments->folder, "folder of the runs (default: KERNELWRIGHT_RUNS or runs/)");
     command->callback([&context, arguments, action] { run_action(context, *arguments, action); });
     return command;
   };
@@ -305,9 +305,9 @@ void add_runs_command(CLI::App& app, Context& context) {
   list->add_option("--kind", arguments->kind, "only of this kind: sft, rl, pipeline, evaluate");
   list->add_option("--metric", arguments->metrics, "which metric to show")->expected(1);
   auto* show = add("show", "One run: outcome, metrics, curves", show_run);
-  show->add_option("RUN", arguments->runs, "name, or how it begins")->required()->expected(1);
+  show->add_option("RUN", arguments->runs, "a run's name, or its beginning")->required()->expected(1);
   auto* compare = add("compare", "Several runs: what differs in configuration and outcome", compare_runs);
-  compare->add_option("RUN", arguments->runs, "names, or how they begin")->required()->expected(2, 8);
+  compare->add_option("RUN", arguments->runs, "names of two runs, or their beginnings")->required()->expected(2, 8);
   for (auto* command : {show, compare}) {
     command->add_option("--metric", arguments->metrics, "curve of this metric; may be repeated")
         ->expected(1)

@@ -179,20 +179,19 @@ void add_tasks_command(CLI::App& app, Context& context) {
   auto tier = std::make_shared<int>(-1);
   auto split = std::make_shared<std::string>();
   list->add_option("--tier", *tier, "only this tier")->check(CLI::Range(0, 3));
-  list->add_option("--split", *split, "only these")->check(CLI::IsMember({"train", "holdout"}));
+  list->add_option("--split", *split, "only tasks of this split")->check(CLI::IsMember({"train", "holdout"}));
   list->callback([&context, tier, split] { list_tasks(context, *tier, *split); });
 
   auto* show = tasks->add_subcommand("show", "One task: signature, reference, sizes, naive kernel");
   add_json_flag(*show, context);
   auto name = std::make_shared<std::string>();
-  show->add_option("TASK", *name, "a name of the suite, a folder or a YAML file")->required();
+  show->add_option("TASK", *name, "a task of the suite by name, a task's folder, or a YAML file")->required();
   show->callback([&context, name] { show_task(context, *name); });
 
-  auto* check =
-      tasks->add_subcommand("check", "Runs every reference and takes every naive kernel through plan and compiler");
+  auto* check = tasks->add_subcommand("check", "Runs the references; plans and compiles the naive kernels");
   add_json_flag(*check, context);
   auto names = std::make_shared<std::vector<std::string>>();
-  check->add_option("TASK", *names, "tasks to check (all by default)");
+  check->add_option("TASK", *names, "tasks to check (default: all)");
   check->callback([&context, names] { check_tasks(context, *names); });
 }
 

@@ -83,7 +83,8 @@ class Pipeline {
     for (std::size_t i = 0; i < std::min(keys.size(), keys_named); ++i) named += (i > 0 ? ", " : "") + keys[i];
     if (keys.size() > keys_named) named += fmt::format(" and {} more", keys.size() - keys_named);
     return {"this run has another configuration: " + named,
-            fmt::format("kernelwright train --resume {} goes on as it was; or name another folder", folder_.string()),
+            fmt::format("kernelwright train --resume {} resumes it as it was configured; or name another folder",
+                        folder_.string()),
             {folder_.string(), 0, 0}};
   }
 
@@ -108,7 +109,7 @@ class Pipeline {
       KW_TRY(record_, read_record(folder_));
       const auto same = [](const Stage& stage, const StageRecord& record) { return stage.name == record.name; };
       if (!std::ranges::equal(stages_, record_.stages, same))
-        return Error{"this run was begun with other stages than this program has",
+        return Error{"this run was started with other stages than this program has",
                      "finish it with the program that "
                      "began it, or begin another one",
                      {record_file(folder_).string(), 0, 0}};
@@ -183,7 +184,7 @@ class Pipeline {
   Result<Json> train_on_conversations() {
     std::error_code failed;
     fs::create_directories(fs::path(plan_.gather->store).parent_path(), failed);
-    if (failed) return Error{"cannot make the folder: " + failed.message(), "", {plan_.gather->store, 0, 0}};
+    if (failed) return Error{"cannot create the folder: " + failed.message(), "", {plan_.gather->store, 0, 0}};
     KW_TRY(const Json gathered, gather(*plan_.gather));
     if (gathered.value("interrupted", false)) return gathered;
     // Nothing to learn from is no reason to stop: the agents stay as they are.
@@ -204,7 +205,7 @@ class Pipeline {
     KW_TRY(const AgentSet agents, find_agents(from.string()));
     std::error_code failed;
     fs::create_directories(to, failed);
-    if (failed) return Error{"cannot make the folder: " + failed.message(), "", {to.string(), 0, 0}};
+    if (failed) return Error{"cannot create the folder: " + failed.message(), "", {to.string(), 0, 0}};
     std::map<AgentRole, std::string> adapters;
     for (const auto& [role, path] : agents.adapters) adapters[role] = path.lexically_relative(to).string();
     const fs::path base = agents.base.lexically_relative(to);
@@ -231,7 +232,7 @@ class Pipeline {
   Result<Json> evaluate() {
     std::error_code failed;
     fs::create_directories(folder_ / "evaluation", failed);
-    if (failed) return Error{"cannot make the folder: " + failed.message(), "", {folder_.string(), 0, 0}};
+    if (failed) return Error{"cannot create the folder: " + failed.message(), "", {folder_.string(), 0, 0}};
     for (const auto& [stage, agents] : examined()) {
       const fs::path file = evaluation_file(stage);
       if (fs::exists(file) && read_evaluation(file).ok()) continue;

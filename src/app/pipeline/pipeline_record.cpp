@@ -25,7 +25,7 @@ constexpr std::array<std::pair<StageState, std::string_view>, 5> state_names{{
 
 Error damaged(const std::string& what) {
   return {"this is not the record of a training run: " + what,
-          "remove it: the stages then go on from their own checkpoints",
+          "delete it: the stages then resume from their own checkpoints",
           {}};
 }
 

@@ -69,7 +69,7 @@ TEST(PipelineRecord, DamagedOnesAreRefusedWithAdvice) {
     const auto read = read_record(folder.path());
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_NE(read.error().where.file.find("pipeline.json"), std::string::npos);
-    EXPECT_NE(read.error().advice.find("remove it"), std::string::npos);
+    EXPECT_NE(read.error().advice.find("delete it"), std::string::npos);
   }
 }
 

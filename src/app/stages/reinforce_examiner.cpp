@@ -108,7 +108,7 @@ Result<void> RlExaminer::keep(const ConversationExam& exam, std::int64_t step) c
   evaluation.seconds = exam.seconds;
   std::error_code failed;
   std::filesystem::create_directories(options_.folder, failed);
-  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {options_.folder.string(), 0, 0}};
+  if (failed) return Error{"cannot create this folder: " + failed.message(), "", {options_.folder.string(), 0, 0}};
   return write_file_atomic(options_.folder / fmt::format("step-{:08}.json", step), to_json(evaluation).dump(1) + "\n");
 }
 

@@ -231,7 +231,7 @@ Result<Json> train_rl(const RlArguments& arguments) {
   const fs::path out = arguments.out;
   std::error_code failed;
   fs::create_directories(out, failed);
-  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {out.string(), 0, 0}};
+  if (failed) return Error{"cannot create this folder: " + failed.message(), "", {out.string(), 0, 0}};
   KW_TRY(const Models models, make_models(arguments, options));
   options.start = models.start;
   options.update.pass_tokens = std::max(options.update.pass_tokens, models.policy->description().context);

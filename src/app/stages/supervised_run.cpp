@@ -45,7 +45,7 @@ LessonPlan plan_of(const SftArguments& arguments) {
 Result<void> make_folder(const fs::path& folder) {
   std::error_code failed;
   fs::create_directories(folder, failed);
-  if (failed) return Error{"cannot make this folder: " + failed.message(), "", {folder.string(), 0, 0}};
+  if (failed) return Error{"cannot create this folder: " + failed.message(), "", {folder.string(), 0, 0}};
   return {};
 }
 

@@ -269,7 +269,9 @@ class Page {
     out_ += "<div class=\"code\">";
     std::size_t hidden = 0;
     const auto gap = [&] {
-      if (hidden > 0) out_ += fmt::format("<div class=\"gap\"><i></i>{} lines as before</div>", hidden);
+      if (hidden > 0)
+        out_ += fmt::format("<div class=\"gap\"><i></i>{} as before</div>",
+                            hidden == 1 ? "1 line" : fmt::format("{} lines", hidden));
       hidden = 0;
     };
     for (std::size_t i = 0; i < lines.size(); ++i) {

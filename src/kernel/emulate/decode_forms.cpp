@@ -118,14 +118,54 @@ bool matches(const InstructionForms& forms, const std::vector<std::string>& modi
   return true;
 }
 
+std::string choice_of(const std::vector<std::string>& choices, bool optional) {
+  std::string text;
+  for (const std::string& choice : choices) text += (text.empty() ? "" : "|") + choice;
+  if (optional) return choices.empty() ? "" : "[" + text + "]";
+  return choices.size() > 1 ? "{" + text + "}" : text;
+}
+
 std::string pattern_of(const InstructionForms& forms) {
   std::string text = forms.opcode;
   for (const ModifierGroup& group : forms.groups) {
-    std::string choices;
-    for (const std::string& choice : group.choices) choices += (choices.empty() ? "." : "|.") + choice;
-    text += group.optional ? "[" + choices + "]" : group.choices.size() > 1 ? "{" + choices + "}" : choices;
+    std::vector<std::string> choices;
+    for (const std::string& choice : group.choices) choices.push_back("." + choice);
+    text += choice_of(choices, group.optional);
   }
   return text;
+}
+
+// Forms of one opcode as patterns. Those that differ in their last modifier alone share a pattern, and so do beginnings
+// that go with the same last modifiers: together the patterns say exactly the forms.
+std::vector<std::string> lane_patterns(const std::string& opcode, const std::vector<std::string>& forms) {
+  std::map<std::string, std::vector<std::string>> last_by_beginning;
+  for (const std::string& form : forms) {
+    const std::size_t dot = std::max(form.rfind('.'), opcode.size());
+    last_by_beginning[form.substr(opcode.size(), dot - opcode.size())].push_back(form.substr(dot));
+  }
+  std::map<std::vector<std::string>, std::vector<std::string>> beginnings_by_last;
+  for (const auto& [beginning, last] : last_by_beginning) beginnings_by_last[last].push_back(beginning);
+  std::vector<std::string> patterns;
+  for (auto [last, beginnings] : beginnings_by_last) {
+    const auto none = std::find(beginnings.begin(), beginnings.end(), "");
+    const bool optional = none != beginnings.end();
+    if (optional) beginnings.erase(none);
+    patterns.push_back(opcode + choice_of(beginnings, optional) + choice_of(last, false));
+  }
+  return patterns;
+}
+
+// Broken between choices where it is too long for a page.
+std::string wrapped(std::string pattern) {
+  constexpr std::size_t longest = 120;
+  std::string text;
+  while (pattern.size() > longest) {
+    const std::size_t end = pattern.find_last_of("[{|", longest);
+    if (end == std::string::npos || end == 0) break;
+    text += pattern.substr(0, end) + "\n    ";
+    pattern.erase(0, end);
+  }
+  return text + pattern + "\n";
 }
 
 }  // namespace
@@ -146,26 +186,22 @@ std::string supported_forms_page() {
   std::string text = fmt::format(
       "# PTX forms that the emulator knows\n\n"
       "Generated from the tables that the decoder uses (`src/kernel/emulate/decode_forms.cpp`, "
-      "`src/kernel/emulate/lanes/`); a test "
-      "fails when this page\nis out of date. Any other instruction ends a run with the verdict `unsupported` and its "
-      "name.\n\n"
+      "`src/kernel/emulate/lanes/`).\nA test fails when this page is out of date. Any other instruction ends a run "
+      "with "
+      "the verdict `unsupported` and its name.\n\n"
       "## Memory, control flow, exchange between lanes, matrices\n\n"
       "`[...]` may be left out, `{{a|b}}` is one of several; modifiers may come in any order.\n\n```\n");
-  for (const InstructionForms& forms : instruction_forms()) text += pattern_of(forms) + "\n";
+  for (const InstructionForms& forms : instruction_forms()) text += wrapped(pattern_of(forms));
   text += fmt::format(
       "```\n\n## Registers to registers: {} forms\n\n"
       "`min3` and `max3` are the three-input forms; `@d8s8` are registers wider than the types (cvt alone), in "
-      "bytes.\n\n",
+      "bytes.\n\n```\n",
       lanes.size());
   std::map<std::string, std::vector<std::string>> by_opcode;
   for (const std::string& form : lanes) by_opcode[form.substr(0, form.find('.'))].push_back(form);
-  for (const auto& [opcode, forms] : by_opcode) {
-    text += fmt::format("**{}** ({}):", opcode, forms.size());
-    for (const std::string& form : forms) text += " `" + form.substr(std::min(opcode.size(), form.size())) + "`";
-    text += "\n\n";
-  }
-  text.pop_back();
-  return text;
+  for (const auto& [opcode, forms] : by_opcode)
+    for (const std::string& pattern : lane_patterns(opcode, forms)) text += wrapped(pattern);
+  return text + "```\n";
 }
 
 }  // namespace kw

@@ -32,7 +32,7 @@ bool fill_tile_file(TileFile& file, std::string_view tile) {
   while (content.size() < tile_bytes_wanted) content += tile;
   content.resize(content.size() / LazyPages::page_bytes * LazyPages::page_bytes);  // elements stay aligned
   file.bytes = content.size();
-  file.descriptor = memfd_create("kernelwright tile", MFD_CLOEXEC);
+  file.descriptor = memfd_create("kernelwright-tile", MFD_CLOEXEC);
   if (file.descriptor < 0) return false;
   for (std::size_t done = 0; done < content.size();) {
     const ssize_t written = ::write(file.descriptor, content.data() + done, content.size() - done);
