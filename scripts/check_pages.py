@@ -12,6 +12,7 @@ The program's name followed by a small letter is taken for a command, so prose s
     scripts/check_pages.py [--program build/kernelwright]
     scripts/check_pages.py --self-test     looks whether planted mistakes are found"""
 import argparse
+import json
 import functools
 import pathlib
 import re
@@ -69,11 +70,20 @@ class Help:
             text = subprocess.run([self.program, *path, "--help"], capture_output=True, text=True, check=True).stdout
             body = re.split(r"\n(?:Examples?|MODEL is)\b", text)[0]
             subcommands = re.findall(r"^  ([a-z][\w-]*)\s", body.partition("\nSubcommands:\n")[2], re.M)
-            options = re.findall(r"^  ((?:-\w,)?--?[\w-]+)", body.partition("\nOptions:\n")[2], re.M)
-            self.known[path] = (set(subcommands), {name for each in options for name in each.split(",")})
-            if path[:1] != ("train",):  # many of its options are keys that `config` explains
-                self.silent += [f"{' '.join(path)} --help says nothing about {name}" for name in options_without_words(body)]
+            options = re.findall(r"^  (-[-\w,{}]+)", body.partition("\nOptions:\n")[2], re.M)
+            names = {name.removesuffix("{false}") for each in options for name in each.split(",")}
+            if path in (("train",), ("config",)):  # every key is an option of theirs; the table of keys explains them
+                names |= self.keys()
+            self.known[path] = (set(subcommands), names)
+            self.silent += [f"{' '.join(path)} --help says nothing about {name}" for name in options_without_words(body)]
         return self.known[path]
+
+    def keys(self):
+        """The settings as options: rl.kl is --rl-kl."""
+        text = subprocess.run([self.program, "config", "--json"], capture_output=True, text=True, check=True).stdout
+        keys = [f"{section}-{key}" for section, settings in json.loads(text).items() if isinstance(settings, dict) for key in settings]
+        short = ["--model", "--seed", "--store", "--algorithm", "--device", "--backend", "--families"]
+        return {"--" + key.replace("_", "-") for key in keys} | set(short)
 
     def everything(self, path=()):
         for name in self.of(path)[0]:
