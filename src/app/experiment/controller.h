@@ -7,7 +7,7 @@
 //   probability `false_alarm` at most, over all guardrails and candidates together: four fifths of it are divided among
 //   the guardrails of all candidates, one fifth among the candidates' goals;
 // - more users, or everybody, get a candidate that is worse than the margin allows with probability `false_alarm` at
-// most.
+//   most, over all stages together.
 
 #include <cstddef>
 #include <optional>

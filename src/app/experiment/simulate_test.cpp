@@ -27,7 +27,7 @@ void expect_promises(int experiments, std::uint64_t seed) {
 
 TEST(Simulate, KeepsThePromisesAtASmallSize) { expect_promises(25, 11); }
 
-TEST(SimulateSlow, KeepsThePromises) { expect_promises(300, 12); }
+TEST(SimulateSlow, KeepsThePromises) { expect_promises(200, 12); }
 
 TEST(Simulate, IsReproducibleAndStopsWhenAsked) {
   const auto& scenario = simulation_scenarios()[6];
