@@ -35,6 +35,8 @@ int run(int argc, char** argv) {
       "  kernelwright train --preset quickstart                  data, training, evaluation and report in one go\n"
       "  kernelwright runs list                                  what was trained, and how it went\n"
       "  kernelwright report runs/night                          a run as a page to send around\n"
+      "  kernelwright experiment status night                    A/B rollout of agents: who is better, and who "
+      "decided\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
@@ -67,6 +69,7 @@ int run(int argc, char** argv) {
   add_converse_commands(app, context);
   add_evaluate_command(app, context);
   add_runs_command(app, context);
+  add_experiment_command(app, context);
   add_config_command(app, context);
   add_train_command(app, context);
 
