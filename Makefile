@@ -30,7 +30,7 @@ test: setup
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
-	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page)\.' -j $(JOBS)
+	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page|experiment)\.' -j $(JOBS)
 	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
 	@$(STEP) --summary
 
