@@ -39,6 +39,7 @@ void add_data_command(CLI::App& app, Context& context);
 void add_converse_commands(CLI::App& app, Context& context);  // generate, optimize
 void add_evaluate_command(CLI::App& app, Context& context);
 void add_runs_command(CLI::App& app, Context& context);
+void add_experiment_command(CLI::App& app, Context& context);
 void add_config_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
 void add_train_sft_command(CLI::App& train, Context& context);

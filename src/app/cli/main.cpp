@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   add_converse_commands(app, context);
   add_evaluate_command(app, context);
   add_runs_command(app, context);
+  add_experiment_command(app, context);
   add_config_command(app, context);
   add_train_command(app, context);
 
@@ -67,6 +68,7 @@ int run(int argc, char** argv) {
       "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
       "  kernelwright train --preset quickstart                  data, training, evaluation and report in one command\n"
       "  kernelwright runs list                                  what was trained, and how it went\n"
+      "  kernelwright experiment status night                    A/B rollout of agents: which set is better\n"
       "  kernelwright report runs/night                          a run as one HTML page\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
