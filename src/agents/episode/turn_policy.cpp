@@ -14,7 +14,7 @@ namespace {
 // An answer that is cut shorter than this cannot be a kernel.
 constexpr std::int64_t fewest_tokens = 16;
 constexpr int most_turns = 100;
-constexpr std::int64_t most_samples = 1024;
+constexpr std::int64_t most_samples = 10'000;
 
 KernelRank rank_of_sample(const TurnSample& sample) { return sample.verdict ? rank_of(*sample.verdict) : KernelRank{}; }
 
@@ -80,6 +80,11 @@ std::uint64_t turn_seed(std::uint64_t seed, std::uint64_t episode, int turn) {
 PromptRequest next_question(const Episode& episode, const Task& asked, const EpisodeOptions& options) {
   PromptRequest request;
   request.task = &asked;
+  if (episode.request.to_predict) {
+    request.role = AgentRole::tester;
+    request.kernel = episode.request.kernel;
+    return request;
+  }
   request.target = options.asked_speedup;
   if (!episode.current) {
     request.role = AgentRole::generator;
@@ -178,6 +183,8 @@ std::string episode_identity(const EpisodeRequest& request, const EpisodeOptions
       fmt::format("{} {} {}", options.limits.answer_bytes, options.limits.kernel_bytes, options.limits.said_bytes));
   add_shape(hash, options.generator_reward);
   add_shape(hash, options.optimizer_reward);
+  if (request.to_predict) hash.add("to predict");
+  if (request.first_seed) hash.add(fmt::format("first seed {}", *request.first_seed));
   return hash.hex();
 }
 
