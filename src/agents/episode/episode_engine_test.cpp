@@ -93,6 +93,19 @@ TEST(EpisodeEngine, BeginsWithTheUsersKernelAndStopsAtTheTarget) {
   EXPECT_EQ(scripted.run_one(row_sum_request(0, RowSum().naive), options).end, EpisodeEnd::target);
 }
 
+TEST(EpisodeEngine, ATargetMayBeOverTheGivenKernel) {
+  Scripted scripted(row_sum_script);
+  EngineOptions options = engine_options();
+  options.episode.stop_speedup = 5;
+  options.episode.baseline = Baseline::given;
+  EXPECT_EQ(scripted.run_one(row_sum_request(0, RowSum().naive), options).end, EpisodeEnd::target);
+  // Much faster than naive, and not faster than itself.
+  options.episode.turns = 1;
+  EXPECT_EQ(scripted.run_one(row_sum_request(0, RowSum().fast), options).end, EpisodeEnd::turns);
+  options.episode.asked_speedup = 5;
+  EXPECT_FALSE(check_options(options.episode).ok()) << "prompts name speedups over naive";
+}
+
 TEST(EpisodeEngine, AVerdictThatIsKnownIsNotMadeAgain) {
   EpisodeRequest request = row_sum_request(0, RowSum().naive);
   request.verdict = std::make_shared<const Verdict>(test_judge().judge(*request.task, request.kernel, "kernel.cu"));
