@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "agents/episode/agent_set.h"
+#include "agents/episode/agent_files.h"
 #include "app/cli/bench_command.h"
 #include "app/cli/model_load.h"
 #include "app/cli/model_source.h"
@@ -46,8 +46,8 @@ struct StepArguments {
 const Error stopped{"interrupted", "", {}};
 
 Result<StartingModels> models_for(const StepArguments& arguments, Algorithm algorithm) {
-  KW_TRY(const AgentSet agents, find_agents(arguments.model));
-  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  KW_TRY(const AgentFiles opened, open_agents(arguments.model));
+  const AgentSet& agents = opened.set;
   LearnerOptions options;
   options.device = arguments.device;
   options.threads = arguments.threads;
@@ -55,7 +55,7 @@ Result<StartingModels> models_for(const StepArguments& arguments, Algorithm algo
   if (!options.train_base) options.adapters = {AgentRole::generator, AgentRole::optimizer};
   options.adapter_folders = agents.adapters;
   options.seed = arguments.seed;
-  return open_starting_models(files, options,
+  return open_starting_models(opened.base, options,
                               {.reference = arguments.kl > 0, .critic = algorithm == Algorithm::ppo});
 }
 
