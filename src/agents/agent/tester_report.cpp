@@ -8,6 +8,7 @@
 #include "agents/agent/prompt_values.h"
 #include "agents/agent/strategies.h"
 #include "base/table.h"
+#include "kernel/judge/baseline.h"
 #include "kernel/judge/missing_time.h"
 #include "kernel/source/rules_unicode.h"
 
@@ -176,12 +177,14 @@ class ReportWriter {
     std::string line = fmt::format("{:.2f} us, {}", *verdict_.time_us, verdict_.time_source);
     if (verdict_.time_interval_us)
       line += fmt::format(", {:.2f} to {:.2f}", verdict_.time_interval_us->low, verdict_.time_interval_us->high);
-    if (verdict_.speedup_naive) line += fmt::format("; {:.2f} x the naive kernel", *verdict_.speedup_naive);
+    if (verdict_.speedup_naive)
+      line += fmt::format("; {:.2f} x {}", *verdict_.speedup_naive, words_of(Baseline::naive));
     if (const auto& interval = verdict_.speedup_interval)
       line += interval->low <= 1 && interval->high >= 1
                   ? std::string(", but no difference is shown")
                   : fmt::format(" ({:.2f} to {:.2f})", interval->low, interval->high);
-    if (verdict_.speedup_pytorch) line += fmt::format("; {:.2f} x PyTorch", *verdict_.speedup_pytorch);
+    if (verdict_.speedup_pytorch)
+      line += fmt::format("; {:.2f} x {}", *verdict_.speedup_pytorch, words_of(Baseline::pytorch));
     if (!verdict_.limiter.empty()) line += "; limited by " + verdict_.limiter;
     out_ += words(line) + "\n";
     for (const HotLine& hot : verdict_.hot_lines) {

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "agents/episode/agent_set.h"
+#include "agents/episode/agent_files.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "model/arithmetic/thread_team.h"
-#include "model/decoder/model_files.h"
-#include "model/gpu/model_gpu.h"
-#include "model/rollout/cpu_decoder.h"
 
 namespace kw {
 namespace {
@@ -19,19 +15,12 @@ struct LoadedAdapters {
   std::map<AgentRole, std::int32_t> of_role;
 };
 
-Result<LoadedAdapters> load_adapters(const AgentSet& agents, const ModelDescription& description) {
+Result<LoadedAdapters> adapters_of(const AgentFiles& agents) {
   LoadedAdapters adapters;
-  for (const auto& [role, folder] : agents.adapters) {
-    auto file = read_lora_adapter(folder);
-    if (!file.ok()) return file.error();
-    auto adapter = adapter_from(*file, description, std::string(to_string(role)));
-    if (!adapter.ok()) {
-      Error error = std::move(adapter).error();
-      if (error.where.file.empty()) error.where.file = folder.string();
-      return error;
-    }
+  for (const auto& [role, folder] : agents.set.adapters) {
+    KW_TRY(Adapter adapter, load_adapter(folder, agents.base.description(), std::string(to_string(role))));
     adapters.of_role[role] = static_cast<std::int32_t>(adapters.list.size());
-    adapters.list.push_back(std::move(adapter).value());
+    adapters.list.push_back(std::move(adapter));
   }
   return adapters;
 }
@@ -61,24 +50,13 @@ class LoadedAgentModel : public AgentModel {
     // Rows of the output beyond the tokenizer are padding.
     const auto usable =
         std::min<std::int64_t>(files.description().vocabulary, static_cast<std::int64_t>(dialect_.tokenizer().size()));
-    const auto gpu = options.device == "cpu" ? Result<std::string>(Error{"not wanted", "", {}}) : model_gpu_name();
-    if (options.device == "gpu" && !gpu.ok()) return gpu.error();
-    if (gpu.ok()) {
-      device_ = *gpu;
-      GpuDecoderOptions decoding;
-      decoding.usable_vocabulary = usable;
-      decoding.most_rows = options.most_rows;
-      if (options.kv_bytes > 0) decoding.cache_bytes = options.kv_bytes;
-      KW_TRY(const Parameters parameters, load_parameters(files));
-      KW_TRY(decoder_, make_gpu_decoder(parameters, adapters.list, decoding));
-      return {};
-    }
-    device_ = "cpu";
-    CpuDecoderOptions decoding;
-    decoding.usable_vocabulary = usable;
-    decoding.most_tokens = std::max(decoding.most_tokens, options.most_rows);
-    if (options.kv_bytes > 0) decoding.kv_bytes = options.kv_bytes;
-    KW_TRY(decoder_, make_cpu_decoder(team_, files, adapters.list, decoding));
+    KW_TRY(OpenedDecoder opened, open_decoder(team_, files, adapters.list,
+                                              {.device = options.device,
+                                               .usable_vocabulary = usable,
+                                               .most_rows = options.most_rows,
+                                               .kv_bytes = options.kv_bytes}));
+    device_ = std::move(opened.device);
+    decoder_ = std::move(opened.decoder);
     return {};
   }
 
@@ -108,18 +86,15 @@ class LoadedAgentModel : public AgentModel {
 
 Result<std::unique_ptr<AgentModel>> AgentModel::open(const std::string& name_or_path,
                                                      const AgentModelOptions& options) {
-  if (options.device != "auto" && options.device != "cpu" && options.device != "gpu")
-    return Error{"there is no device '" + options.device + "'", "auto, cpu or gpu", {}};
   if (options.most_rows < 1) return Error{"at least one row is needed", "", {}};
-  KW_TRY(const AgentSet agents, find_agents(name_or_path));
-  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
-  KW_TRY(Tokenizer tokenizer, files.tokenizer());
+  KW_TRY(const AgentFiles agents, open_agents(name_or_path));
+  KW_TRY(Tokenizer tokenizer, agents.base.tokenizer());
   KW_TRY(Dialect dialect, Dialect::make(std::move(tokenizer)));
-  KW_TRY(LoadedAdapters adapters, load_adapters(agents, files.description()));
-  KW_TRY(const std::string content, content_hash(agents));
+  KW_TRY(LoadedAdapters adapters, adapters_of(agents));
+  KW_TRY(const std::string content, content_hash(agents.set));
   KW_TRY(const std::string prompts, prompts_hash(dialect));
   auto model = std::make_unique<LoadedAgentModel>(name_or_path, std::move(dialect), options.threads);
-  KW_TRY_VOID(model->load(files, std::move(adapters), options));
+  KW_TRY_VOID(model->load(agents.base, std::move(adapters), options));
   model->set_fingerprint(sha256_hex(content + prompts));
   return std::unique_ptr<AgentModel>(std::move(model));
 }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "kernel/judge/baseline.h"
+
 namespace kw {
 namespace {
 
@@ -134,7 +136,7 @@ std::string purpose_of(const Episode& episode, const Turn& turn) {
 std::string speed_text(const Verdict& verdict) {
   if (!verdict.correct || !verdict.time_us) return "";
   if (!verdict.speedup_naive) return fmt::format("{:.2f} us", *verdict.time_us);
-  return fmt::format("{:.2f} x naive, {:.2f} us", *verdict.speedup_naive, *verdict.time_us);
+  return fmt::format("{}, {:.2f} us", speedup_text(Baseline::naive, *verdict.speedup_naive), *verdict.time_us);
 }
 
 std::string end_text(const Episode& episode) {

@@ -66,9 +66,12 @@ std::optional<EpisodeEnd> episode_end_from_string(std::string_view text);
 // What starts a conversation.
 struct EpisodeRequest {
   std::uint64_t number = 0;  // chooses the random numbers, together with the seed
-  std::shared_ptr<const Task> task;
-  std::string level;   // what the Generator is asked for; may be empty
-  std::string kernel;  // a kernel to begin with; empty: the Generator writes the first one
+  std::shared_ptr<const Task> task = {};
+  std::string level = {};                        // what the Generator is asked for; may be empty
+  std::string kernel = {};                       // a kernel to begin with; empty: the Generator writes the first one
+  std::shared_ptr<const Verdict> verdict = {};   // of that kernel, where it is known: it is not judged again
+  bool to_predict = false;                       // the Tester is asked what the judge would say of that kernel
+  std::optional<std::uint64_t> first_seed = {};  // of the first turn's answers, instead of one by seed and number
 };
 
 // Which kernel: of a turn's chosen sample. -1: the one that the conversation began with.

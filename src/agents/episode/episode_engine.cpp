@@ -11,9 +11,9 @@
 namespace kw {
 namespace {
 
-// A ticket of the judge names the episode and what of it is judged: 0 the given kernel, else sample + 1.
+// A verdict's tag names the episode and what of it is judged: 0 the given kernel, else sample + 1.
 constexpr int sample_bits = 16;
-std::uint64_t judge_ticket(std::uint64_t episode, std::size_t place) { return (episode << sample_bits) | place; }
+std::uint64_t judge_tag(std::uint64_t episode, std::size_t place) { return (episode << sample_bits) | place; }
 
 }  // namespace
 
@@ -50,7 +50,9 @@ EpisodeEngine::EpisodeEngine(Rollout& rollout, const Dialect& dialect, Judge& ju
       adapter_of_(std::move(adapter_of)),
       options_(std::move(options)),
       hooks_(std::move(hooks)),
-      judges_(judge, options_.judge_workers, &clock_) {}
+      judges_(judge, {.workers = options_.judge_workers,
+                      .on_begin = [this] { clock_.begin(OverlapClock::judging); },
+                      .on_end = [this] { clock_.end(OverlapClock::judging); }}) {}
 
 EpisodeEngine::~EpisodeEngine() {
   if (asked_.empty()) return;
@@ -85,7 +87,7 @@ Result<bool> EpisodeEngine::advance(std::chrono::milliseconds patience) {
   if (running_.empty()) return false;
   cancel_late();
   if (asked_.empty()) {
-    judges_.wait(patience);
+    judged_.wait(patience);
     KW_TRY_VOID(take_judged());
     return !running_.empty() || !waiting_.empty();
   }
@@ -135,10 +137,19 @@ Result<void> EpisodeEngine::begin(Running& running) {
       KW_TRY_VOID(options_.store->begin(running.identity, episode.request, options_.model));
     }
   }
-  if (!episode.request.kernel.empty() && !episode.given_verdict) {
-    judges_.submit(judge_ticket(running.episode.ticket, 0), episode.request.task, episode.request.kernel);
+  const bool starts_with_kernel = !episode.request.kernel.empty() && !episode.request.to_predict;
+  if (starts_with_kernel && !episode.given_verdict) {
+    if (episode.request.verdict) return take_given_verdict(running, episode.request.verdict);
+    judges_.submit(episode.request.task, episode.request.kernel, judged_.slot(judge_tag(episode.ticket, 0)));
     return {};
   }
+  return ask(running);
+}
+
+Result<void> EpisodeEngine::take_given_verdict(Running& running, std::shared_ptr<const Verdict> verdict) {
+  if (options_.store != nullptr) KW_TRY_VOID(options_.store->add_given(running.identity, *verdict));
+  take_given(running.episode, std::move(verdict));
+  if (hooks_.on_given) hooks_.on_given(running.episode);
   return ask(running);
 }
 
@@ -163,6 +174,7 @@ Result<void> EpisodeEngine::ask(Running& running) {
   request.samples = options_.episode.samples;
   request.rule = {options_.episode.temperature, options_.episode.top_k, options_.episode.top_p,
                   turn_seed(options_.episode.seed, episode.request.number, turn.index)};
+  if (turn.index == 0 && episode.request.first_seed) request.rule.seed = *episode.request.first_seed;
   request.max_tokens = tokens_left_for_answer(episode, options_.episode);
   request.stop_tokens.assign(dialect_.stop_tokens().begin(), dialect_.stop_tokens().end());
   request.adapter = adapter_of_(turn.role);
@@ -186,8 +198,10 @@ Result<void> EpisodeEngine::take_answers(Running& running, std::vector<Generated
     if (hooks_.on_said) hooks_.on_said(running.episode, turn, said);
     TurnSample& sample = turn.samples.emplace_back();
     const bool ended = said.finish == FinishReason::stop_token;
-    read_sample(sample, dialect_.read_answer(said.text, ended, options_.episode.limits));
-    sample.kernel = in_task_order(running.asked, sample.kernel);
+    if (turn.role != AgentRole::tester) {
+      read_sample(sample, dialect_.read_answer(said.text, ended, options_.episode.limits));
+      sample.kernel = in_task_order(running.asked, sample.kernel);
+    }
     statistics_.sampled_tokens += static_cast<std::int64_t>(said.tokens.size());
     sample.tokens = std::move(said.tokens);
     sample.log_probs = std::move(said.log_probs);
@@ -205,7 +219,7 @@ Result<void> EpisodeEngine::take_answers(Running& running, std::vector<Generated
       continue;
     }
     ++running.unjudged;
-    judges_.submit(judge_ticket(running.episode.ticket, i + 1), running.episode.request.task, sample.kernel);
+    judges_.submit(running.episode.request.task, sample.kernel, judged_.slot(judge_tag(running.episode.ticket, i + 1)));
   }
   return close_turn_if_judged(running);
 }
@@ -230,19 +244,16 @@ Result<void> EpisodeEngine::predict(Running& running) {
 }
 
 Result<void> EpisodeEngine::take_judged() {
-  for (JudgePool::Judged& judged : judges_.take()) {
-    const auto found = running_.find(judged.ticket >> sample_bits);
+  for (VerdictBox::Judged& judged : judged_.take()) {
+    const auto found = running_.find(judged.tag >> sample_bits);
     KW_CHECK(found != running_.end());
     Running& running = *found->second;
-    const std::size_t place = judged.ticket & ((std::uint64_t{1} << sample_bits) - 1);
+    const std::size_t place = judged.tag & ((std::uint64_t{1} << sample_bits) - 1);
     if (place > 0) {
       KW_TRY_VOID(take_verdict(running, place - 1, std::move(judged.verdict)));
       continue;
     }
-    if (options_.store != nullptr) KW_TRY_VOID(options_.store->add_given(running.identity, *judged.verdict));
-    take_given(running.episode, std::move(judged.verdict));
-    if (hooks_.on_given) hooks_.on_given(running.episode);
-    KW_TRY_VOID(ask(running));
+    KW_TRY_VOID(take_given_verdict(running, std::move(judged.verdict)));
   }
   return {};
 }
@@ -273,6 +284,7 @@ Result<void> EpisodeEngine::end(Running& running, EpisodeEnd why, std::string pr
   episode.problem = std::move(problem);
   if (options_.store != nullptr && !episode.from_store) KW_TRY_VOID(options_.store->finish(running.identity, episode));
   ++statistics_.episodes;
+  if (hooks_.on_end) hooks_.on_end(episode);
   const std::uint64_t ticket = episode.ticket;
   in_store_.erase(running.identity);
   finished_.push_back(std::move(episode));

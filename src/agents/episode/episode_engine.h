@@ -19,10 +19,9 @@
 #include "agents/agent/dialect.h"
 #include "agents/episode/episode.h"
 #include "agents/episode/episode_store.h"
-#include "agents/episode/judge_pool.h"
 #include "agents/episode/overlap_clock.h"
 #include "agents/episode/turn_policy.h"
-#include "kernel/judge/judge.h"
+#include "kernel/judge/judge_pool.h"
 #include "model/rollout/rollout.h"
 
 namespace kw {
@@ -39,6 +38,7 @@ struct EpisodeHooks {
   std::function<void(const Episode&, const Turn&, std::size_t sample)> on_verdict;
   std::function<void(const Episode&)> on_given;  // the verdict of the kernel that it begins with is there
   std::function<void(const Episode&)> on_turn;   // the last of its turns was taken
+  std::function<void(const Episode&)> on_end;    // it has ended, for the reason that it says
   // A Tester that predicts: the probability that each kernel is right. Below `skip_below` the judge is not asked. It
   // may use the rollout (Rollout::generate). What it says must depend on its arguments alone.
   std::function<std::vector<double>(const Task&, const std::vector<std::string_view>& kernels)> predict_correct;
@@ -48,7 +48,7 @@ struct EpisodeHooks {
 struct EngineOptions {
   EpisodeOptions episode;
   std::size_t in_flight = 256;  // episodes at a time; the others wait
-  int judge_workers = 0;        // 0: one for each core
+  int judge_workers = 0;        // 0: as many as judge_workers() says
   EpisodeStore* store = nullptr;
   std::string model;  // identifies the weights in the store, as AgentModel::fingerprint() does
 };
@@ -95,6 +95,7 @@ class EpisodeEngine {
                 EpisodeHooks hooks);
   Result<void> admit();
   Result<void> begin(Running& running);
+  Result<void> take_given_verdict(Running& running, std::shared_ptr<const Verdict> verdict);
   Result<void> ask(Running& running);
   Result<void> take_answers(Running& running, std::vector<GeneratedSample> samples);
   Result<void> predict(Running& running);
@@ -118,6 +119,7 @@ class EpisodeEngine {
   std::set<std::string> in_store_;                             // identities of those that run
   std::vector<Episode> finished_;
   EngineStatistics statistics_;
+  VerdictBox judged_;
   JudgePool judges_;  // last: its threads end before what they use
 };
 

@@ -93,6 +93,55 @@ TEST(EpisodeEngine, BeginsWithTheUsersKernelAndStopsAtTheTarget) {
   EXPECT_EQ(scripted.run_one(row_sum_request(0, RowSum().naive), options).end, EpisodeEnd::target);
 }
 
+TEST(EpisodeEngine, ATargetMayBeOverTheGivenKernel) {
+  Scripted scripted(row_sum_script);
+  EngineOptions options = engine_options();
+  options.episode.stop_speedup = 5;
+  options.episode.baseline = Baseline::given;
+  EXPECT_EQ(scripted.run_one(row_sum_request(0, RowSum().naive), options).end, EpisodeEnd::target);
+  // Much faster than naive, and not faster than itself.
+  options.episode.turns = 1;
+  EXPECT_EQ(scripted.run_one(row_sum_request(0, RowSum().fast), options).end, EpisodeEnd::turns);
+  options.episode.asked_speedup = 5;
+  EXPECT_FALSE(check_options(options.episode).ok()) << "prompts name speedups over naive";
+}
+
+TEST(EpisodeEngine, AVerdictThatIsKnownIsNotMadeAgain) {
+  EpisodeRequest request = row_sum_request(0, RowSum().naive);
+  request.verdict = std::make_shared<const Verdict>(test_judge().judge(*request.task, request.kernel, "kernel.cu"));
+  Scripted scripted(row_sum_script);
+  EngineOptions options = engine_options();
+  options.episode.turns = 1;
+  const Episode episode = scripted.run_one(request, options);
+  EXPECT_EQ(episode.given_verdict, request.verdict);
+  EXPECT_EQ(episode.best, KernelTurn(0));
+  EXPECT_EQ(scripted.statistics.kernels, 1) << "the answer alone";
+}
+
+TEST(EpisodeEngine, TheTesterPredictsAndNothingIsJudged) {
+  EpisodeRequest request = row_sum_request(0, RowSum().broken);
+  request.to_predict = true;
+  request.first_seed = 77;
+  std::uint64_t seed = 0;
+  Scripted scripted([&](const ScriptedQuestion& question) -> std::string {
+    seed = question.seed;
+    return question.prompt.find("<|test|>") != std::string::npos ? "fault" : "nobody else is asked";
+  });
+  EngineOptions options = engine_options();
+  options.episode.turns = 1;
+  std::size_t ended = 0;
+  EpisodeHooks hooks;
+  hooks.on_end = [&](const Episode& episode) { ended += episode.end == EpisodeEnd::turns; };
+  const Episode episode = scripted.run_one(request, options, hooks);
+  ASSERT_EQ(episode.turns.size(), 1u);
+  EXPECT_EQ(episode.turns[0].role, AgentRole::tester);
+  EXPECT_EQ(chosen_sample(episode.turns[0]).text, "fault");
+  EXPECT_EQ(chosen_sample(episode.turns[0]).verdict, nullptr);
+  EXPECT_EQ(scripted.statistics.kernels, 0);
+  EXPECT_EQ(seed, sample_seed(77, 0));
+  EXPECT_EQ(ended, 1u);
+}
+
 TEST(EpisodeEngine, GoesOnFromTheBestOrTheLast) {
   // Fast first, then slow, then whatever it was given.
   const auto script = [](const ScriptedQuestion& question) -> std::string {

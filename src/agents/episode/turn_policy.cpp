@@ -14,7 +14,7 @@ namespace {
 // An answer that is cut shorter than this cannot be a kernel.
 constexpr std::int64_t fewest_tokens = 16;
 constexpr int most_turns = 100;
-constexpr std::int64_t most_samples = 1024;
+constexpr std::int64_t most_samples = 10'000;
 
 KernelRank rank_of_sample(const TurnSample& sample) { return sample.verdict ? rank_of(*sample.verdict) : KernelRank{}; }
 
@@ -42,6 +42,7 @@ void add_shape(Sha256& hash, const RewardShape& shape) {
                        shape.target_speedup, shape.improvement_target, shape.repair));
   for (const RewardTermSpec& term : shape.terms)
     hash.add(fmt::format("{} {} {}", to_string(term.kind), term.weight, term.most));
+  if (shape.baseline != Baseline::naive) hash.add(name_of(shape.baseline));
 }
 
 std::string text_of(const std::optional<double>& number) { return number ? fmt::format("{}", *number) : "none"; }
@@ -67,6 +68,10 @@ Result<void> check_options(const EpisodeOptions& options) {
     return Error{fmt::format("a turn has 1 to {} samples", most_samples), "", {}};
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature) || !(options.top_p > 0) || options.top_k < 0)
     return Error{"sampling needs temperature >= 0, top_p > 0 and top_k >= 0", "", {}};
+  if (options.baseline == Baseline::library)
+    return Error{"a conversation has no library's kernel to be compared with", "naive, given or pytorch", {}};
+  if (options.asked_speedup && options.baseline != Baseline::naive)
+    return Error{"prompts name speedups over the naive kernel", "leave the target out of them", {}};
   if (options.answer_tokens < 1) return Error{"an answer needs at least one token", "", {}};
   if (options.episode_tokens < 0 || !(options.episode_s >= 0)) return Error{"a budget is negative", "0: none", {}};
   KW_TRY_VOID(check_shape(options.generator_reward));
@@ -80,6 +85,11 @@ std::uint64_t turn_seed(std::uint64_t seed, std::uint64_t episode, int turn) {
 PromptRequest next_question(const Episode& episode, const Task& asked, const EpisodeOptions& options) {
   PromptRequest request;
   request.task = &asked;
+  if (episode.request.to_predict) {
+    request.role = AgentRole::tester;
+    request.kernel = episode.request.kernel;
+    return request;
+  }
   request.target = options.asked_speedup;
   if (!episode.current) {
     request.role = AgentRole::generator;
@@ -100,9 +110,11 @@ std::int64_t tokens_left_for_answer(const Episode& episode, const EpisodeOptions
 }
 
 std::optional<EpisodeEnd> end_after(const Episode& episode, const EpisodeOptions& options) {
-  if (episode.best && options.stop_speedup &&
-      rank_of(verdict_of(episode, *episode.best)).speedup >= *options.stop_speedup)
-    return EpisodeEnd::target;
+  if (episode.best && options.stop_speedup) {
+    const RewardFacts best =
+        facts_of(verdict_of(episode, *episode.best), {}, options.baseline, episode.given_verdict.get());
+    if (best.speedup.value_or(0) >= *options.stop_speedup) return EpisodeEnd::target;
+  }
   if (!episode.turns.empty() && options.stop_reward) {
     const TurnSample& last = chosen_sample(episode.turns.back());
     if (last.rewarded && last.reward >= *options.stop_reward) return EpisodeEnd::target;
@@ -178,6 +190,9 @@ std::string episode_identity(const EpisodeRequest& request, const EpisodeOptions
       fmt::format("{} {} {}", options.limits.answer_bytes, options.limits.kernel_bytes, options.limits.said_bytes));
   add_shape(hash, options.generator_reward);
   add_shape(hash, options.optimizer_reward);
+  if (options.baseline != Baseline::naive) hash.add(fmt::format("over {}", name_of(options.baseline)));
+  if (request.to_predict) hash.add("to predict");
+  if (request.first_seed) hash.add(fmt::format("first seed {}", *request.first_seed));
   return hash.hex();
 }
 

@@ -7,6 +7,7 @@
 
 #include "agents/episode/episode.h"
 #include "agents/reward/reward.h"
+#include "kernel/judge/baseline.h"
 
 namespace kw {
 
@@ -24,10 +25,11 @@ struct EpisodeOptions {
   std::int64_t answer_tokens = 1024;
   ContinueFrom from = ContinueFrom::best;
 
-  // It ends early when the best kernel has this speedup over naive, or a turn's kernel this reward.
+  // It ends early when the best kernel has this speedup over the baseline, or a turn's kernel this reward.
+  Baseline baseline = Baseline::naive;  // not library: a conversation has none
   std::optional<double> stop_speedup;
   std::optional<double> stop_reward;
-  std::optional<double> asked_speedup;  // the target that prompts name
+  std::optional<double> asked_speedup;  // the target that prompts name; over naive, as agents have learned it
 
   // Budgets of an episode; 0: none. That of time makes a result depend on the machine.
   std::int64_t episode_tokens = 0;

@@ -53,7 +53,7 @@ void read_resources(const Verdict& verdict, const FactLimits& limits, RewardFact
   facts.occupancy = achieved ? achieved : least_occupancy;
 }
 
-void read_speed(const Verdict& verdict, RewardFacts& facts) {
+void read_speed(const Verdict& verdict, const Verdict* other, RewardFacts& facts) {
   if (!facts.correct) return;
   const auto positive = [](const std::optional<double>& value) {
     return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
@@ -61,11 +61,12 @@ void read_speed(const Verdict& verdict, RewardFacts& facts) {
   facts.time_us = positive(verdict.time_us);
   // Without a time (nobody checked the full size, say) there is no speed.
   if (!facts.time_us) return;
-  facts.speedup = positive(verdict.speedup_naive);
-  if (!facts.speedup) return;
+  const auto speedup = speedup_over(facts.baseline, verdict, other);
+  if (!speedup) return;
+  facts.speedup = speedup->factor;
   facts.speedup_source = verdict.time_source.empty() ? "unknown" : verdict.time_source;
   // A speedup is claimed only when its interval excludes 1.
-  if (const auto& interval = verdict.speedup_interval; interval && interval->low <= 1 && interval->high >= 1) {
+  if (!speedup->shows_difference()) {
     facts.speedup = 1.0;
     facts.speedup_source += ", no difference shown";
   }
@@ -98,8 +99,9 @@ void read_memory(const Verdict& verdict, const FactLimits& limits, RewardFacts& 
 
 }  // namespace
 
-RewardFacts facts_of(const Verdict& verdict, const FactLimits& limits) {
+RewardFacts facts_of(const Verdict& verdict, const FactLimits& limits, Baseline baseline, const Verdict* other) {
   RewardFacts facts;
+  facts.baseline = baseline;
   facts.status = verdict.status;
   const auto is_one_of = [&](const std::vector<std::string>& known, const std::string& flag) {
     return std::find(known.begin(), known.end(), flag) != known.end();
@@ -119,7 +121,7 @@ RewardFacts facts_of(const Verdict& verdict, const FactLimits& limits) {
   facts.pass_rate = facts.correct                   ? 1.0
                     : facts.cases == 0 || unchecked ? 0.0
                                                     : static_cast<double>(facts.cases_ok) / facts.cases;
-  read_speed(verdict, facts);
+  read_speed(verdict, other, facts);
   read_resources(verdict, limits, facts);
   read_memory(verdict, limits, facts);
   for (const VerdictFinding& hint : verdict.hints) {

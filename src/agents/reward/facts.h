@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernel/judge/baseline.h"
 #include "kernel/judge/verdict.h"
 
 namespace kw {
@@ -33,7 +34,8 @@ struct RewardFacts {
   int cases = 0;
   int cases_ok = 0;
 
-  std::optional<double> speedup;  // over the naive kernel; only of a correct one that has a time
+  Baseline baseline = Baseline::naive;
+  std::optional<double> speedup;  // over the baseline; only of a correct kernel that has a time
   std::string speedup_source;     // "measured", "modelled", "measured, no difference shown"
   std::optional<double> time_us;
 
@@ -54,7 +56,8 @@ struct RewardFacts {
 };
 
 // Does not fail: what a verdict does not say is unknown. Every number is finite and in its range, whatever the verdict
-// holds.
-RewardFacts facts_of(const Verdict& verdict, const FactLimits& limits = {});
+// holds. `other`: of the baseline's kernel, see speedup_over().
+RewardFacts facts_of(const Verdict& verdict, const FactLimits& limits = {}, Baseline baseline = Baseline::naive,
+                     const Verdict* other = nullptr);
 
 }  // namespace kw

@@ -29,8 +29,8 @@ Valued speed_of(const RewardFacts& facts, const RewardShape& shape) {
   const double speedup = *facts.speedup;
   const bool linear = shape.speed_scale == SpeedScale::linear;
   const double value = linear ? speedup / shape.target_speedup : std::log2(speedup) / std::log2(shape.target_speedup);
-  return {value, fmt::format("{:.2f} x the naive kernel ({}), the target is {:.2f} x{}", speedup, facts.speedup_source,
-                             shape.target_speedup, linear ? "" : ", on a logarithmic scale")};
+  return {value, fmt::format("{:.2f} x {} ({}), the target is {:.2f} x{}", speedup, words_of(facts.baseline),
+                             facts.speedup_source, shape.target_speedup, linear ? "" : ", on a logarithmic scale")};
 }
 
 Valued improvement_of(const RewardFacts& facts, const RewardShape& shape, const std::optional<GivenKernel>& given) {
@@ -163,7 +163,12 @@ RewardBreakdown reward_of(const RewardFacts& facts, const RewardShape& shape, co
 
 RewardBreakdown reward_of(const Verdict& verdict, const RewardShape& shape, const std::optional<GivenKernel>& given,
                           std::optional<AgentRole> role) {
-  return reward_of(facts_of(verdict), shape, given, role);
+  RewardFacts facts = facts_of(verdict, {}, shape.baseline);
+  if (shape.baseline == Baseline::given && facts.time_us && given && given->correct && given->time_us) {
+    facts.speedup = *given->time_us / *facts.time_us;
+    facts.speedup_source = verdict.time_source;
+  }
+  return reward_of(facts, shape, given, role);
 }
 
 std::string to_table(const RewardBreakdown& reward) {

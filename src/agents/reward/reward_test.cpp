@@ -130,6 +130,28 @@ TEST(Reward, AnUndecidedMeasurementIsNoSpeedup) {
   EXPECT_NE(to_table(reward).find("no difference shown"), std::string::npos);
 }
 
+TEST(Reward, SpeedIsStatedAgainstTheShapesBaseline) {
+  Verdict verdict = right_verdict(3);
+  verdict.speedup_pytorch = 1.5;
+  RewardShape shape = *reward_shape("gated");
+  const auto speed_points = [&](const std::optional<GivenKernel>& given = std::nullopt) {
+    for (const RewardTerm& term : reward_of(verdict, shape, given).terms)
+      if (term.kind == RewardTermKind::speed) return term;
+    return RewardTerm{};
+  };
+  shape.target_speedup = 10;
+  EXPECT_NEAR(speed_points().value, 0.3, 1e-12);
+  EXPECT_NE(speed_points().why.find("3.00 x the naive kernel"), std::string::npos) << speed_points().why;
+  shape.baseline = Baseline::pytorch;
+  EXPECT_NEAR(speed_points().value, 0.15, 1e-12);
+  EXPECT_NE(speed_points().why.find("1.50 x PyTorch"), std::string::npos) << speed_points().why;
+  shape.baseline = Baseline::given;
+  EXPECT_EQ(speed_points().value, 0) << "nothing was given";
+  EXPECT_NEAR(speed_points(GivenKernel{true, 4 * *verdict.time_us}).value, 0.4, 1e-12);
+  shape.baseline = Baseline::library;
+  EXPECT_FALSE(check_shape(shape).ok());
+}
+
 TEST(Reward, OurOwnFailureIsNotAZero) {
   Verdict verdict;
   const auto reward = reward_of(verdict, shape_named("gated"));

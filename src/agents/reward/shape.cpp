@@ -164,6 +164,9 @@ Result<void> check_shape(const RewardShape& shape) {
     if (!std::isfinite(term.most) || term.most <= 0 || term.most > largest_weight)
       return Error{fmt::format("the most that {} can be must be above 0 and at most 10", to_string(term.kind)), "", {}};
   }
+  // A library's kernel is nobody's to give where rewards are paid.
+  if (shape.baseline == Baseline::library)
+    return Error{"rewards are not paid by the speedup over a library", "naive, given or pytorch", {}};
   const auto usable = [](double target) { return std::isfinite(target) && target > 1 && target <= 1e6; };
   if (!usable(shape.target_speedup)) return Error{"the target speedup must be above 1", "", {}};
   if (!usable(shape.improvement_target)) return Error{"the target of improvement must be above 1", "", {}};

@@ -10,6 +10,7 @@
 
 #include "base/agent_role.h"
 #include "base/result.h"
+#include "kernel/judge/baseline.h"
 
 namespace kw {
 
@@ -52,7 +53,8 @@ struct RewardShape {
   bool gate = true;     // 0 unless it compiles and is right in every case
   std::vector<RewardTermSpec> terms;
   SpeedScale speed_scale = SpeedScale::linear;
-  double target_speedup = 2;      // over the naive kernel
+  Baseline baseline = Baseline::naive;
+  double target_speedup = 2;      // over the baseline
   double improvement_target = 2;  // over the kernel that the Optimizer got: worth the whole term
   double repair = 0.5;            // improvement of a right kernel over one that was wrong
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "agents/episode/agent_set.h"
+#include "agents/episode/agent_files.h"
 #include "app/cli/bench_command.h"
 #include "app/cli/model_load.h"
 #include "app/cli/model_source.h"
@@ -46,8 +46,8 @@ struct StepArguments {
 const Error stopped{"interrupted", "", {}};
 
 Result<StartingModels> models_for(const StepArguments& arguments, Algorithm algorithm) {
-  KW_TRY(const AgentSet agents, find_agents(arguments.model));
-  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  KW_TRY(const AgentFiles opened, open_agents(arguments.model));
+  const AgentSet& agents = opened.set;
   LearnerOptions options;
   options.device = arguments.device;
   options.threads = arguments.threads;
@@ -55,7 +55,8 @@ Result<StartingModels> models_for(const StepArguments& arguments, Algorithm algo
   if (!options.train_base) options.adapters = {AgentRole::generator, AgentRole::optimizer};
   options.adapter_folders = agents.adapters;
   options.seed = arguments.seed;
-  return open_starting_models(files, options, {.reference = arguments.kl > 0, .critic = algorithm == Algorithm::ppo});
+  return open_starting_models(opened.base, options,
+                              {.reference = arguments.kl > 0, .critic = algorithm == Algorithm::ppo});
 }
 
 Result<ReinforceOptions> options_for(const StepArguments& arguments, Algorithm algorithm, int workers) {
@@ -102,14 +103,15 @@ Result<double> judge_alone(const StepArguments& arguments, const std::vector<Epi
       }
   if (texts.empty()) return 0.0;
   const auto judge_all = [&](std::size_t first, std::size_t end, const char* what) -> Result<double> {
-    JudgePool pool(session->judge(), session->workers());
+    JudgePool pool(session->judge(), {session->workers()});
+    VerdictBox judged_kernels;
     Progress progress(what, end - first);
     const auto start = Clock::now();
-    for (std::size_t i = first; i < end; ++i) pool.submit(i, tasks[i], *texts[i]);
+    for (std::size_t i = first; i < end; ++i) pool.submit(tasks[i], *texts[i], judged_kernels.slot(i));
     for (std::size_t left = end - first; left > 0;) {
       if (interrupted()) return stopped;
-      pool.wait(std::chrono::milliseconds(50));
-      const auto judged = pool.take();
+      judged_kernels.wait(std::chrono::milliseconds(50));
+      const auto judged = judged_kernels.take();
       progress.advance(judged.size());
       left -= judged.size();
     }

@@ -45,6 +45,7 @@ struct ConverseArguments {
   std::int64_t tokens = 0;
   double seconds = 0;
   double target = 0;
+  std::string baseline = std::string(name_of(Baseline::naive));
   bool tell_target = false;
 };
 
@@ -64,6 +65,7 @@ Result<EpisodeOptions> options_from(const ConverseArguments& arguments) {
   options.episode_s = arguments.seconds;
   options.from = arguments.from == "last" ? ContinueFrom::last : ContinueFrom::best;
   if (arguments.target > 0) options.stop_speedup = arguments.target;
+  options.baseline = baseline_from_name(arguments.baseline).value_or(Baseline::naive);
   if (arguments.tell_target) options.asked_speedup = options.stop_speedup;
   return options;
 }
@@ -102,6 +104,8 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
     KW_TRY(request.kernel, read_kernel_argument(arguments.kernel));
     if (request.kernel.empty()) return Error{"the kernel is empty", "", {arguments.kernel, 0, 0}};
   }
+  if (arguments.baseline == name_of(Baseline::given) && arguments.kernel.empty())
+    return Error{"there is no given kernel to compare with", "name it with --kernel", {}};
   KW_TRY(const EpisodeOptions options, options_from(arguments));
   KW_TRY_VOID(check_options(options));
   KW_TRY(const auto model, AgentModel::open(arguments.model, {.device = arguments.device}));
@@ -195,8 +199,14 @@ void add_optimize_options(CLI::App& command, ConverseArguments& arguments) {
   command.add_option("--turns", arguments.turns, "maximum number of turns")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
-  command.add_option("--target", arguments.target, "stop at this speedup over the naive kernel")
+  command.add_option("--target", arguments.target, "stop at this speedup over the baseline")
       ->check(CLI::PositiveNumber);
+  command
+      .add_option(
+          "--baseline", arguments.baseline,
+          "what the target is stated against: the task's naive kernel, the one of --kernel, or PyTorch (measured)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"naive", "given", "pytorch"}));
   command.add_flag("--tell-target", arguments.tell_target, "name the target in the prompts");
   command
       .add_option("--from", arguments.from, "which kernel the Optimizer improves next: the best so far, or the last")

@@ -1,36 +1,51 @@
 #include "app/cli/model_load.h"
 
-#include "base/interrupt.h"
+#include <optional>
+
+#include "agents/episode/agent_files.h"
 #include "base/progress.h"
-#include "model/decoder/model_name.h"
-#include "model/gpu/model_gpu.h"
-#include "model/rollout/cpu_decoder.h"
 
 namespace kw::cli {
 
 Result<ModelFiles> open_model(const std::string& name_or_path) {
-  KW_TRY(const std::filesystem::path path, model_path(name_or_path));
-  return ModelFiles::open(path);
+  KW_TRY(AgentFiles agents, open_agents(name_or_path));
+  return std::move(agents.base);
 }
 
+namespace {
+
+// A large model shows how far it is.
+class LoadingShown {
+ public:
+  explicit LoadingShown(const ModelFiles& files) {
+    constexpr std::int64_t shown_from_bytes = 200'000'000;
+    const std::int64_t all = parameter_count(files.description()) * 4;
+    if (all >= shown_from_bytes) progress_.emplace("loading, MB", static_cast<std::uint64_t>(all / megabyte));
+  }
+  LoadProgress report() {
+    return [this](std::int64_t done, std::int64_t) {
+      if (progress_) progress_->advance(static_cast<std::uint64_t>(done / megabyte - shown_));
+      shown_ = done / megabyte;
+    };
+  }
+
+ private:
+  static constexpr std::int64_t megabyte = 1'000'000;
+  std::optional<Progress> progress_;
+  std::int64_t shown_ = 0;
+};
+
+}  // namespace
+
 Result<Parameters> load_with_progress(const ModelFiles& files) {
-  constexpr std::int64_t shown_from_bytes = 200'000'000;
-  constexpr std::int64_t megabyte = 1'000'000;
-  const std::int64_t all = parameter_count(files.description()) * 4;
-  if (all < shown_from_bytes) return load_parameters(files);
-  Progress progress("loading, MB", static_cast<std::uint64_t>(all / megabyte));
-  std::int64_t shown = 0;
-  return load_parameters(files, [&](std::int64_t done, std::int64_t) {
-    progress.advance(static_cast<std::uint64_t>(done / megabyte - shown));
-    shown = done / megabyte;
-  });
+  LoadingShown shown(files);
+  return load_parameters(files, shown.report());
 }
 
 Result<std::vector<Adapter>> load_adapters(const std::string& folder, const ModelDescription& description) {
   std::vector<Adapter> adapters;
   if (folder.empty()) return adapters;
-  KW_TRY(const LoraAdapter file, read_lora_adapter(folder));
-  KW_TRY(Adapter adapter, adapter_from(file, description, "adapter"));
+  KW_TRY(Adapter adapter, load_adapter(folder, description, "adapter"));
   adapters.push_back(std::move(adapter));
   return adapters;
 }
@@ -43,18 +58,13 @@ void add_device_option(CLI::App& command, std::string& device) {
 
 Result<std::unique_ptr<Decoder>> open_decoder(const std::string& device, ThreadTeam& team, const ModelFiles& files,
                                               const std::vector<Adapter>& adapters, std::int64_t usable_vocabulary) {
-  const auto gpu = device == "cpu" ? Result<std::string>(Error{"not wanted", "", {}}) : model_gpu_name();
-  if (device == "gpu" && !gpu.ok()) return gpu.error();
-  if (gpu.ok()) {
-    GpuDecoderOptions options;
-    options.usable_vocabulary = usable_vocabulary;
-    KW_TRY(const Parameters parameters, load_with_progress(files));
-    return make_gpu_decoder(parameters, adapters, options);
-  }
-  CpuDecoderOptions options;
-  options.usable_vocabulary = usable_vocabulary;
-  KW_TRY(std::unique_ptr<Decoder> decoder, make_cpu_decoder(team, files, adapters, options));
-  return decoder;
+  LoadingShown shown(files);
+  DecoderChoice choice;
+  choice.device = device;
+  choice.usable_vocabulary = usable_vocabulary;
+  choice.progress = shown.report();
+  KW_TRY(OpenedDecoder opened, kw::open_decoder(team, files, adapters, choice));
+  return std::move(opened.decoder);
 }
 
 }  // namespace kw::cli

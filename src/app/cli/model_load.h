@@ -14,7 +14,7 @@
 
 namespace kw::cli {
 
-// MODEL on the command line.
+// MODEL on the command line: a model, or the base of agents (agents/episode/agent_files.h).
 Result<ModelFiles> open_model(const std::string& name_or_path);
 // A large model shows how far it is.
 Result<Parameters> load_with_progress(const ModelFiles& files);

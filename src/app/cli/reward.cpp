@@ -17,6 +17,7 @@ struct RewardArguments {
   std::string role;
   std::string given;
   double target = 0;
+  std::string baseline = std::string(name_of(Baseline::naive));
   std::vector<std::string> weights;
   bool gate = false;
   bool no_gate = false;
@@ -43,6 +44,7 @@ Result<RewardShape> shape_from(const RewardArguments& arguments, std::optional<A
   if (arguments.no_gate) shape.gate = false;
   if (arguments.logarithmic) shape.speed_scale = SpeedScale::logarithmic;
   if (arguments.target != 0) shape.target_speedup = arguments.target;
+  shape.baseline = baseline_from_name(arguments.baseline).value_or(Baseline::naive);
   for (const std::string& weight : arguments.weights) KW_TRY_VOID(set_weight_from(shape, weight));
   KW_TRY_VOID(check_shape(shape));
   return shape;
@@ -88,7 +90,11 @@ void add_reward_command(CLI::App& app, Context& context) {
   reward->add_option("--role", arguments->role, "whose reward; default: the published weights")
       ->check(CLI::IsMember({"generator", "optimizer"}));
   reward->add_option("--given", arguments->given, "the verdict of the kernel that the Optimizer started from");
-  reward->add_option("--target", arguments->target, "speedup over the naive kernel that earns a full speed reward");
+  reward->add_option("--target", arguments->target, "speedup over the baseline that earns a full speed reward");
+  reward
+      ->add_option("--baseline", arguments->baseline, "what speedups are stated against; given: the kernel of --given")
+      ->check(CLI::IsMember({"naive", "given", "pytorch"}))
+      ->capture_default_str();
   reward->add_option("--weight", arguments->weights, "change a weight, as in speed=0.5; may be repeated");
   reward->add_flag("--gate", arguments->gate, "zero unless the kernel compiles and is correct, whatever the formula");
   reward->add_flag("--no-gate", arguments->no_gate, "no gate, whatever the formula")->excludes("--gate");

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/table.h"
+#include "kernel/judge/baseline.h"
 #include "kernel/judge/missing_time.h"
 
 namespace kw::cli {
@@ -111,14 +112,15 @@ void print_verdict(const Verdict& verdict) {
   }
   std::cout << fmt::format("{}: {}\n", to_string(verdict.status), verdict.summary);
   if (verdict.speedup_naive)
-    std::cout << fmt::format("{:.2f} us, {:.2f} x the naive kernel{} ({} {})\n", *verdict.time_us,
-                             *verdict.speedup_naive, speedup_words(verdict), verdict.time_source,
+    std::cout << fmt::format("{:.2f} us, {:.2f} x {}{} ({} {})\n", *verdict.time_us, *verdict.speedup_naive,
+                             words_of(Baseline::naive), speedup_words(verdict), verdict.time_source,
                              verdict.measured_on ? "on " + verdict.measured_on->device : "for " + verdict.profile);
   else if (verdict.time_us)
     std::cout << fmt::format("{:.2f} us ({}); no speedup is known\n", *verdict.time_us, verdict.time_source);
   else if (const std::string reason = missing_time_reason(verdict); !reason.empty())
     std::cout << "no time: " << reason << "\n";
-  if (verdict.speedup_pytorch) std::cout << fmt::format("{:.2f} x PyTorch eager\n", *verdict.speedup_pytorch);
+  if (verdict.speedup_pytorch)
+    std::cout << fmt::format("{:.2f} x {} eager\n", *verdict.speedup_pytorch, words_of(Baseline::pytorch));
   std::cout << fmt::format("judged in {:.0f} ms{}\n", verdict.judge_ms, verdict.from_cache ? " (from the cache)" : "");
 }
 

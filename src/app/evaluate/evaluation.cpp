@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "agents/reward/facts.h"
+#include "agents/reward/reward.h"
 #include "base/file.h"
 
 namespace kw {
@@ -181,7 +181,8 @@ void add_verdict(EvaluatedAnswer& answer, const Verdict& verdict) {
   answer.speedup_pytorch = positive(verdict.speedup_pytorch);
 }
 
-std::vector<EvaluatedAnswer> evaluated_answers(const std::vector<ExamQuestion>& questions, const ExamResult& result) {
+std::vector<EvaluatedAnswer> evaluated_answers(const std::vector<ExamQuestion>& questions, const ExamResult& result,
+                                               const std::optional<RewardShape>& worth) {
   std::vector<EvaluatedAnswer> answers;
   for (const ExamAnswer& given : result.answers) {
     const ExamQuestion& question = questions.at(given.question);
@@ -193,12 +194,14 @@ std::vector<EvaluatedAnswer> evaluated_answers(const std::vector<ExamQuestion>& 
     answer.family = question.family;
     answer.tier = question.tier;
     answer.sample = given.sample;
-    answer.outcome = to_string(given.answer.outcome);
+    answer.turn = given.turn;
+    answer.outcome = given.refused ? "refused" : to_string(given.answer.outcome);
     answer.tokens = given.tokens;
     if (given.verdict) {
       add_verdict(answer, *given.verdict);
       answer.faster = made_faster(question, *given.verdict);
     }
+    if (worth && answer.judged()) answer.reward = given.verdict ? reward_of(*given.verdict, *worth).total : 0;
     answers.push_back(std::move(answer));
   }
   return answers;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/reward/shape.h"
 #include "app/evaluate/exam.h"
 
 namespace kw {
@@ -65,7 +66,9 @@ struct ModelEvaluation {
 
 // Fills in what the verdict says.
 void add_verdict(EvaluatedAnswer& answer, const Verdict& verdict);
-std::vector<EvaluatedAnswer> evaluated_answers(const std::vector<ExamQuestion>& questions, const ExamResult& result);
+// Of Generator and Optimizer, in the result's order. `worth`: what an answer's reward is reckoned by, whoever gave it.
+std::vector<EvaluatedAnswer> evaluated_answers(const std::vector<ExamQuestion>& questions, const ExamResult& result,
+                                               const std::optional<RewardShape>& worth = std::nullopt);
 
 nlohmann::ordered_json to_json(const ModelEvaluation& evaluation);
 // Of anything: an error where it is no evaluation.

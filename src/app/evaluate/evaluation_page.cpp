@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "kernel/judge/baseline.h"
+
 namespace kw {
 namespace {
 
@@ -122,7 +124,7 @@ ReportTurn turn_of(const std::string& agent, const std::string& said, const std:
   turn.good = counts_as_correct(*verdict);
   turn.summary = verdict->summary;
   turn.limiter = verdict->limiter;
-  if (verdict->speedup_naive) turn.speed = fmt::format("{:.2f} x naive", *verdict->speedup_naive);
+  if (verdict->speedup_naive) turn.speed = speedup_text(Baseline::naive, *verdict->speedup_naive);
   if (verdict->time_us)
     turn.speed +=
         fmt::format("{}{:.1f} us {}", turn.speed.empty() ? "" : ", ", *verdict->time_us, verdict->time_source);
@@ -176,7 +178,7 @@ void add_evaluations(HtmlReport& report, const std::vector<EvaluationStage>& sta
     }
   for (const QuestionKind kind : {generate, improve, repair}) {
     Distribution distribution;
-    distribution.title = fmt::format("{}: speedup over naive", title_of(kind));
+    distribution.title = fmt::format("{}: speedup over {}", title_of(kind), name_of(Baseline::naive));
     distribution.note = "Right kernels; the axis is logarithmic.";
     for (const EvaluationStage& stage : stages) {
       Distribution::Series series{stage.name, {}};

@@ -5,34 +5,27 @@
 #include <cmath>
 #include <map>
 
-#include "agents/normal_form/launcher_order.h"
+#include "agents/episode/episode_engine.h"
 #include "agents/reward/facts.h"
-#include "app/evaluate/exam_judges.h"
-#include "base/interrupt.h"
 #include "base/random.h"
 
 namespace kw {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double modelled_gain = 1.02;  // by which a modelled time must be shorter to count as faster
 
 // Ids that a model can sample and the vocabulary does not name (padding rows) say nothing.
-std::string text_of(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
-  std::string text;
-  for (const TokenId id : ids)
-    if (id >= 0 && static_cast<std::size_t>(id) < tokenizer.size() && !tokenizer.is_special(id))
-      text += tokenizer.bytes_of(id);
-  return text;
+std::string text_of(const Tokenizer& tokenizer, TokenId id) {
+  const bool named = id >= 0 && static_cast<std::size_t>(id) < tokenizer.size() && !tokenizer.is_special(id);
+  return named ? std::string(tokenizer.bytes_of(id)) : std::string();
 }
 
 // The product of the probabilities of the tokens that the first word is made of.
-double first_word_probability(const Tokenizer& tokenizer, const GeneratedSample& sample) {
+double first_word_probability(const Tokenizer& tokenizer, const TurnSample& sample) {
   double log_prob = 0;
   bool in_word = false;
   for (std::size_t i = 0; i < sample.tokens.size(); ++i) {
-    const std::string bytes = text_of(tokenizer, {sample.tokens[i]});
+    const std::string bytes = text_of(tokenizer, sample.tokens[i]);
     const bool begins_with_space = bytes.empty() || bytes.find_first_of(" \t\r\n") == 0;
     if (in_word && begins_with_space) break;
     log_prob += static_cast<double>(sample.log_probs[i]);
@@ -43,177 +36,156 @@ double first_word_probability(const Tokenizer& tokenizer, const GeneratedSample&
   return std::exp(log_prob);
 }
 
-class Sitting {
- public:
-  Sitting(Rollout& rollout, const Dialect& dialect, Judge& judge, const std::vector<ExamQuestion>& questions,
-          const std::function<std::int32_t(AgentRole)>& adapter_of, const ExamOptions& options)
-      : rollout_(rollout),
-        dialect_(dialect),
-        questions_(questions),
-        adapter_of_(adapter_of),
-        options_(options),
-        all_(questions.size() * static_cast<std::size_t>(std::max<std::int64_t>(options.samples, 0))),
-        pool_(judge, options.judge_workers) {}
+std::size_t episodes_a_question(const ExamOptions& options) {
+  return options.turns > 1 ? static_cast<std::size_t>(options.samples) : 1;
+}
 
-  // Leaves the rollout idle, whatever happened.
-  ~Sitting() {
-    for (const auto& [id, question] : open_) rollout_.cancel(id);
-    while (!rollout_.idle())
-      if (!rollout_.advance().ok()) break;
-    (void)rollout_.take_finished();
-  }
-  Sitting(const Sitting&) = delete;
-  Sitting& operator=(const Sitting&) = delete;
-
-  Result<ExamResult> run() {
-    const auto start = Clock::now();
-    KW_TRY_VOID(ask());
-    while (!open_.empty() && !interrupted()) {
-      KW_TRY([[maybe_unused]] const bool worked, rollout_.advance());
-      for (const GenerationResult& result : rollout_.take_finished()) take(result);
-      show_progress();
+// Answers of one turn are samples of one episode, which read the question once; conversations part after the first.
+std::vector<EpisodeRequest> requests_for(const std::vector<ExamQuestion>& questions, const ExamOptions& options) {
+  std::vector<EpisodeRequest> requests;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const ExamQuestion& question = questions[i];
+    EpisodeRequest request;
+    request.task = std::make_shared<const Task>(question.task);
+    request.level = question.level;
+    request.kernel = question.kernel;
+    request.to_predict = question.role == AgentRole::tester;
+    if (question.verdict && !request.to_predict) request.verdict = std::make_shared<const Verdict>(*question.verdict);
+    // As exams of one turn have always drawn theirs: papers of the same seed stay comparable.
+    if (options.turns == 1) request.first_seed = Random(options.seed, i).next();
+    for (std::size_t copy = 0; copy < episodes_a_question(options); ++copy) {
+      request.number = requests.size();
+      requests.push_back(request);
     }
-    while (!interrupted() && !pool_.wait_for_all(std::chrono::milliseconds(100))) show_progress();
-    show_progress();
-    ExamResult result = collect();
-    result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    return result;
   }
+  return requests;
+}
 
- private:
-  struct Pending {
-    ExamAnswer answer;
-    std::optional<ExamJudges::Ticket> ticket;
+// Counts answers that are judged or have nothing to judge, and those that will never come.
+EpisodeHooks counting_hooks(std::size_t& done, const std::function<void(std::size_t)>& report,
+                            const ExamOptions& options) {
+  EpisodeHooks hooks;
+  hooks.on_answer = [&done, report](const Episode&, const Turn& turn, std::size_t sample) {
+    if (turn.samples[sample].kernel.empty()) report(++done);
   };
+  hooks.on_verdict = [&done, report](const Episode&, const Turn&, std::size_t) { report(++done); };
+  hooks.on_end = [&done, report, &options](const Episode& episode) {
+    const std::size_t missing = static_cast<std::size_t>(options.turns) - episode.turns.size();
+    if (missing == 0) return;
+    done += missing * static_cast<std::size_t>(options.turns > 1 ? 1 : options.samples);
+    report(done);
+  };
+  return hooks;
+}
 
-  Result<void> ask() {
-    if (options_.samples < 1) return Error{"an exam needs at least one sample", "", {}};
-    struct Refused {
-      std::size_t asked = 0, refused = 0;
-      Error first;
-    };
-    std::map<AgentRole, Refused> by_role;
-    Scribe scribe(dialect_);
-    for (std::size_t i = 0; i < questions_.size() && !interrupted(); ++i) {
-      Refused& role = by_role[questions_[i].role];
-      ++role.asked;
-      const auto id = ask(scribe, i);
-      if (id.ok()) {
-        open_.emplace(*id, i);
-        continue;
-      }
-      if (role.refused++ == 0) role.first = id.error();
-      for (std::int64_t sample = 0; sample < options_.samples; ++sample) {
-        Pending& pending = pending_[{i, sample}];
-        pending.answer.question = i;
-        pending.answer.sample = sample;
-        pending.answer.answer.message = to_string(id.error());
-        pending.answer.finish = FinishReason::context;
-        ++without_kernel_;
-      }
-    }
-    for (const auto& [role, counts] : by_role)
-      if (counts.refused == counts.asked) return counts.first;
-    return {};
+Result<std::vector<Episode>> hold_episodes(Rollout& rollout, const Dialect& dialect, Judge& judge,
+                                           const std::vector<ExamQuestion>& questions,
+                                           const std::function<std::int32_t(AgentRole)>& adapter_of,
+                                           const ExamOptions& options) {
+  std::vector<EpisodeRequest> requests = requests_for(questions, options);
+  EngineOptions engine_options;
+  KW_TRY(engine_options.episode, episode_options());
+  EpisodeOptions& episode = engine_options.episode;
+  episode.seed = options.seed;
+  episode.turns = options.turns;
+  episode.samples = options.turns > 1 ? 1 : options.samples;
+  episode.temperature = options.temperature;
+  episode.answer_tokens = options.max_tokens;
+  engine_options.judge_workers = options.judge_workers;
+  engine_options.in_flight = std::max<std::size_t>(requests.size(), 1);
+  std::size_t done = 0;
+  const std::size_t all = questions.size() * static_cast<std::size_t>(options.samples * options.turns);
+  const auto report = [&](std::size_t answers) {
+    if (options.progress) options.progress(answers, all);
+  };
+  KW_TRY(const auto engine, EpisodeEngine::make(rollout, dialect, judge, adapter_of, std::move(engine_options),
+                                                counting_hooks(done, report, options)));
+  return engine->run(std::move(requests));
+}
+
+ExamAnswer answer_from(const Tokenizer& tokenizer, AgentRole role, const TurnSample& said) {
+  ExamAnswer answer;
+  answer.answer.outcome = said.outcome;
+  answer.answer.message = said.message;
+  answer.answer.kernel = said.kernel;
+  answer.answer.said = said.said;
+  if (said.verdict) answer.verdict = *said.verdict;
+  answer.text = said.text;
+  answer.tokens = static_cast<std::int64_t>(said.tokens.size());
+  answer.finish = said.finish;
+  if (role != AgentRole::tester) return answer;
+  if (const auto prediction = parse_prediction(said.text); prediction.ok()) {
+    answer.prediction = *prediction;
+    answer.prediction_probability = first_word_probability(tokenizer, said);
   }
+  return answer;
+}
 
-  // In the words that were learned; the names of a kernel that is shown must stay.
-  static NormalForm asked_form(const ExamQuestion& question) {
-    return normal_form(question.task, question.kernel.empty() ? Names::learned : Names::kept);
+ExamAnswer refused_answer(const Episode& episode) {
+  ExamAnswer answer;
+  answer.refused = true;
+  answer.answer.message = episode.problem;
+  answer.finish = FinishReason::context;
+  return answer;
+}
+
+// `place`: of the episode.
+void add_answers(const Dialect& dialect, const std::vector<ExamQuestion>& questions, const ExamOptions& options,
+                 std::size_t place, ExamResult& result) {
+  const Episode& episode = result.episodes[place];
+  const std::size_t question = place / episodes_a_question(options);
+  const auto conversation = static_cast<std::int64_t>(place % episodes_a_question(options));
+  const auto add = [&](ExamAnswer answer, int turn, std::int64_t sample) {
+    answer.question = question;
+    answer.turn = turn;
+    answer.sample = options.turns > 1 ? conversation : sample;
+    result.answers.push_back(std::move(answer));
+  };
+  for (const Turn& turn : episode.turns)
+    for (std::size_t i = 0; i < turn.samples.size(); ++i)
+      add(answer_from(dialect.tokenizer(), questions[question].role, turn.samples[i]), turn.index,
+          static_cast<std::int64_t>(i));
+  if (!episode.turns.empty()) return;
+  for (std::int64_t i = 0; i < (options.turns > 1 ? 1 : options.samples); ++i) add(refused_answer(episode), 0, i);
+}
+
+// A role that could answer nothing at all says more about how it was asked than about the model.
+Result<void> check_refusals(const std::vector<ExamQuestion>& questions, const ExamOptions& options,
+                            const std::vector<Episode>& episodes) {
+  struct Counts {
+    std::size_t asked = 0, refused = 0;
+    std::string why;
+  };
+  std::map<AgentRole, Counts> by_role;
+  for (std::size_t i = 0; i < episodes.size(); ++i) {
+    Counts& counts = by_role[questions[i / episodes_a_question(options)].role];
+    ++counts.asked;
+    if (episodes[i].end != EpisodeEnd::refused || !episodes[i].turns.empty()) continue;
+    if (counts.refused++ == 0) counts.why = episodes[i].problem;
   }
-
-  Result<RequestId> ask(Scribe& scribe, std::size_t index) {
-    const ExamQuestion& question = questions_[index];
-    PromptRequest prompt;
-    prompt.role = question.role;
-    const NormalForm asked = asked_form(question);
-    prompt.task = &asked.task;
-    prompt.level = question.level;
-    prompt.kernel = question.kernel;
-    if (question.role == AgentRole::optimizer && question.verdict) prompt.verdict = &*question.verdict;
-    GenerationRequest request;
-    KW_TRY(request.prompt, scribe.prompt_ids(prompt));
-    request.samples = options_.samples;
-    request.rule.temperature = options_.temperature;
-    request.rule.seed = Random(options_.seed, index).next();
-    request.max_tokens = options_.max_tokens;
-    request.stop_tokens.assign(dialect_.stop_tokens().begin(), dialect_.stop_tokens().end());
-    request.adapter = adapter_of_(question.role);
-    return rollout_.submit(std::move(request));
-  }
-
-  void take(const GenerationResult& result) {
-    const auto found = open_.find(result.id);
-    if (found == open_.end()) return;
-    const std::size_t index = found->second;
-    open_.erase(found);
-    for (std::size_t sample = 0; sample < result.samples.size(); ++sample)
-      take(index, static_cast<std::int64_t>(sample), result.samples[sample]);
-  }
-
-  void take(std::size_t index, std::int64_t number, const GeneratedSample& sample) {
-    const ExamQuestion& question = questions_[index];
-    Pending& pending = pending_[{index, number}];
-    ExamAnswer& answer = pending.answer;
-    answer.question = index;
-    answer.sample = number;
-    answer.text = text_of(dialect_.tokenizer(), sample.tokens);
-    answer.tokens = static_cast<std::int64_t>(sample.tokens.size());
-    answer.finish = sample.finish;
-    if (question.role == AgentRole::tester) {
-      if (const auto prediction = parse_prediction(answer.text); prediction.ok()) {
-        answer.prediction = *prediction;
-        answer.prediction_probability = first_word_probability(dialect_.tokenizer(), sample);
-      }
-    } else {
-      answer.answer = dialect_.read_answer(answer.text, sample.finish == FinishReason::stop_token);
-      if (answer.answer.outcome == AnswerOutcome::kernel) {
-        answer.answer.kernel = in_task_order(asked_form(question), answer.answer.kernel);
-        pending.ticket = pool_.submit(question.task, answer.answer.kernel);
-      }
-    }
-    if (!pending.ticket) ++without_kernel_;
-  }
-
-  void show_progress() {
-    const std::size_t done = without_kernel_ + pool_.done();
-    if (done == shown_ || !options_.progress) return;
-    shown_ = done;
-    options_.progress(done, all_);
-  }
-
-  ExamResult collect() {
-    ExamResult result;
-    for (auto& [place, pending] : pending_) {
-      if (pending.ticket) {
-        pending.answer.verdict = pool_.verdict(*pending.ticket);
-        if (!pending.answer.verdict) continue;
-      }
-      result.answers.push_back(std::move(pending.answer));
-    }
-    result.interrupted = result.answers.size() < all_;
-    return result;
-  }
-
-  Rollout& rollout_;
-  const Dialect& dialect_;
-  const std::vector<ExamQuestion>& questions_;
-  const std::function<std::int32_t(AgentRole)>& adapter_of_;
-  const ExamOptions& options_;
-  std::size_t all_;
-  std::map<RequestId, std::size_t> open_;                            // to the question
-  std::map<std::pair<std::size_t, std::int64_t>, Pending> pending_;  // by question and sample
-  std::size_t without_kernel_ = 0;
-  std::size_t shown_ = 0;
-  ExamJudges pool_;
-};
+  for (const auto& [role, counts] : by_role)
+    if (counts.refused == counts.asked) return Error{counts.why, "", {}};
+  return {};
+}
 
 }  // namespace
 
 Result<ExamResult> sit_exam(Rollout& rollout, const Dialect& dialect, Judge& judge,
                             const std::vector<ExamQuestion>& questions,
                             const std::function<std::int32_t(AgentRole)>& adapter_of, const ExamOptions& options) {
-  return Sitting(rollout, dialect, judge, questions, adapter_of, options).run();
+  const auto start = std::chrono::steady_clock::now();
+  ExamResult result;
+  KW_TRY(result.episodes, hold_episodes(rollout, dialect, judge, questions, adapter_of, options));
+  KW_TRY_VOID(check_refusals(questions, options, result.episodes));
+  for (std::size_t i = 0; i < result.episodes.size(); ++i) {
+    if (result.episodes[i].end == EpisodeEnd::unfinished) {
+      result.interrupted = true;
+    } else {
+      add_answers(dialect, questions, options, i, result);
+    }
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
 }
 
 bool counts_as_correct(const Verdict& verdict) {

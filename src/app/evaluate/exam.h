@@ -1,6 +1,8 @@
 #pragma once
-// An exam: tasks that training never saw, answers by a model, verdicts by the judge. Generation is batched, and the
-// judge works while it goes on. With temperature 0 the same model gives the same paper.
+// An exam: tasks that training never saw, answers by a model, verdicts by the judge. Every question begins an episode
+// (agents/episode/episode_engine.h), of one turn unless told otherwise: the judge works while answers are generated,
+// and with temperature 0 the same model gives the same paper. No conversation ends early because it is good enough, so
+// that budgets can be compared.
 
 #include <filesystem>
 #include <functional>
@@ -9,8 +11,8 @@
 #include <vector>
 
 #include "agents/agent/dialect.h"
+#include "agents/episode/episode.h"
 #include "agents/grammar/stream.h"
-#include "agents/reward/shape.h"
 #include "kernel/judge/judge.h"
 #include "model/rollout/rollout.h"
 
@@ -29,8 +31,10 @@ struct ExamQuestion {
 
 struct ExamAnswer {
   std::size_t question = 0;
-  std::int64_t sample = 0;
-  Answer answer;
+  std::int64_t sample = 0;  // or conversation, where there are several turns
+  int turn = 0;
+  bool refused = false;            // the question could not be asked: it is longer than the model's context
+  Answer answer;                   // outcome, message, kernel and what else was said
   std::optional<Verdict> verdict;  // none when the answer has no kernel
   std::string text;                // as the model said it
   std::int64_t tokens = 0;
@@ -41,24 +45,27 @@ struct ExamAnswer {
 };
 
 struct ExamOptions {
-  std::int64_t samples = 1;
+  int turns = 1;             // several: the Optimizer goes on with what the judge said
+  std::int64_t samples = 1;  // answers to each question; with several turns: conversations
   float temperature = 0;
   std::uint64_t seed = 0;
   std::int64_t max_tokens = 1024;
-  std::optional<RewardShape> worth;  // conversations: what an answer's reward is reckoned by, whoever gave it
-  int judge_workers = 0;             // 0: all cores, twice as many where a GPU judges
+  int judge_workers = 0;                                            // 0: as many as judge_workers() says
   std::function<void(std::size_t done, std::size_t all)> progress;  // answers; from the calling thread
 };
 
 struct ExamResult {
-  std::vector<ExamAnswer> answers;  // in the order of the questions, then samples; interrupted: those that are judged
+  // In the order of the questions, then samples, then turns. Interrupted: of questions whose episode has ended, because
+  // half a conversation would be compared with whole ones.
+  std::vector<ExamAnswer> answers;
+  std::vector<Episode> episodes;  // as they were held, in that order; interrupted: unfinished ones too
   double seconds = 0;
   bool interrupted = false;
 };
 
-// adapter_of: of the decoder, by role. Nobody else uses the rollout meanwhile; afterwards it is idle. The same kernel
-// for the same task is judged once. A prompt that does not fit into the model's context is a failed answer; an error
-// when that is so for all questions of a role.
+// The rollout has the dialect's tokenizer, and nobody else uses it meanwhile; afterwards it is idle. adapter_of: of the
+// decoder, by role. The same kernel for the same task is judged once. A prompt that does not fit into the model's
+// context is a failed answer; an error when that is so for all questions of a role.
 Result<ExamResult> sit_exam(Rollout& rollout, const Dialect& dialect, Judge& judge,
                             const std::vector<ExamQuestion>& questions,
                             const std::function<std::int32_t(AgentRole)>& adapter_of, const ExamOptions& options);
@@ -80,7 +87,7 @@ struct ExamScore {
   std::int64_t unjudged = 0;          // the judge's own fault: no part of `answers`
   double geometric_mean_speedup = 0;  // over naive, of the correct ones with a time
 };
-// Generator and Optimizer; group "": all.
+// Generator and Optimizer, every turn's answer alike; group "": all.
 ExamScore score_of(const std::vector<ExamQuestion>& questions, const ExamResult& result, std::string_view group = "");
 
 // Correct, and faster than the kernel of the question. Measured times: by more than chance; modelled ones: by 2 %.

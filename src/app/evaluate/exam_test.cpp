@@ -5,9 +5,7 @@
 #include <csignal>
 #include <map>
 
-#include "app/evaluate/conversation_exam.h"
 #include "app/evaluate/evaluation_page.h"
-#include "app/evaluate/exam_judges.h"
 #include "app/evaluate/scripted_decoder.h"
 #include "base/interrupt.h"
 #include "kernel/judge/judge_test_support.h"
@@ -94,7 +92,7 @@ TEST(Exam, CountsWhatTheJudgeSaysOfPreparedAnswers) {
   prepared.add(questions[2], "__global__ void k() { int x = undeclared; }\nextern \"C\" void launch(int n) {}\n");
   prepared.add(questions[3], naive_kernel(DataSplit::composition, 5, 3));
   ScriptedDecoder decoder(prepared.script());
-  Rollout rollout(decoder);
+  Rollout rollout(decoder, &dialect().tokenizer());
   ExamOptions options;
   options.samples = 2;
   options.judge_workers = 2;
@@ -142,7 +140,7 @@ TEST(Exam, TheOptimizerImprovesAndRepairs) {
     prepared.add(question, i == 3 ? question.kernel : question.task.naive);
   }
   ScriptedDecoder decoder(prepared.script());
-  Rollout rollout(decoder);
+  Rollout rollout(decoder, &dialect().tokenizer());
   ExamOptions options;
   options.max_tokens = 3000;
   const auto result = sit_exam(rollout, dialect(), test_judge(), *questions, no_adapter, options);
@@ -201,7 +199,7 @@ TEST(Exam, TheTesterPredicts) {
   prepared.add(questions[0], "correct 2.1x\n");
   prepared.add(questions[1], "It looks fine");
   ScriptedDecoder decoder(prepared.script());
-  Rollout rollout(decoder);
+  Rollout rollout(decoder, &dialect().tokenizer());
   const auto result = sit_exam(rollout, dialect(), test_judge(), questions, no_adapter, {});
   ASSERT_TRUE(result.ok()) << to_string(result.error());
   const ExamAnswer& said = result->answers[0];
@@ -228,7 +226,7 @@ TEST(Exam, ARandomModelSitsItToo) {
   options.max_tokens = 24;
   std::vector<std::string> first;
   for (int turn = 0; turn < 2; ++turn) {
-    Rollout rollout(**decoder);
+    Rollout rollout(**decoder, &dialect().tokenizer());
     const auto result = sit_exam(rollout, dialect(), test_judge(), questions, no_adapter, options);
     ASSERT_TRUE(result.ok()) << to_string(result.error());
     ASSERT_EQ(result->answers.size(), 6u);
@@ -247,7 +245,7 @@ TEST(Exam, APromptThatDoesNotFitIsAFailedAnswer) {
   PreparedAnswers prepared;
   prepared.add(questions[0], "no");
   ScriptedDecoder decoder(prepared.script());
-  Rollout rollout(decoder);
+  Rollout rollout(decoder, &dialect().tokenizer());
   const auto result = sit_exam(rollout, dialect(), test_judge(), questions, no_adapter, {});
   ASSERT_TRUE(result.ok()) << to_string(result.error());
   EXPECT_EQ(score_of(questions, *result).answers, 2);
@@ -262,7 +260,7 @@ TEST(Exam, AnInterruptLeavesTheRolloutIdle) {
   PreparedAnswers prepared;
   for (const ExamQuestion& question : questions) prepared.add(question, question.task.naive);
   ScriptedDecoder decoder(prepared.script());
-  Rollout rollout(decoder);
+  Rollout rollout(decoder, &dialect().tokenizer());
   ExamOptions options;
   options.max_tokens = 3000;
   options.judge_workers = 1;
@@ -277,7 +275,7 @@ TEST(Exam, AnInterruptLeavesTheRolloutIdle) {
 }
 
 // The Generator says nonsense, the Optimizer puts it right, and says the same again when it is asked again.
-TEST(ConversationExam, TheBestTurnCounts) {
+TEST(Exam, OfSeveralTurnsTheBestCounts) {
   const auto questions = drawn_questions(DataSplit::composition, 5, 1);
   const std::int32_t optimizer = dialect().tokenizer().find("<|opt|>").value();
   ScriptedDecoder decoder([&](const std::vector<std::int32_t>& prompt, const DecoderRow&) {
@@ -287,6 +285,7 @@ TEST(ConversationExam, TheBestTurnCounts) {
   });
   Rollout rollout(decoder, &dialect().tokenizer());
   ExamOptions options;
+  options.turns = 3;
   options.samples = 2;
   options.temperature = 1;
   options.max_tokens = 3000;
@@ -295,19 +294,19 @@ TEST(ConversationExam, TheBestTurnCounts) {
     EXPECT_EQ(all, 6u);
     last = done;
   };
-  const auto exam = hold_conversations(rollout, dialect(), test_judge(), questions, no_adapter, 3, options);
+  const auto exam = sit_exam(rollout, dialect(), test_judge(), questions, no_adapter, options);
   ASSERT_TRUE(exam.ok()) << to_string(exam.error());
   EXPECT_FALSE(exam->interrupted);
   EXPECT_EQ(last, 6u);
   ASSERT_EQ(exam->answers.size(), 6u);
   ModelEvaluation evaluation;
-  evaluation.answers = exam->answers;
+  evaluation.answers = evaluated_answers(questions, *exam);
   const auto rows = evaluation_rows(evaluation, QuestionKind::generate, RowsBy::group);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].attempts, 2);
   EXPECT_EQ(rows[0].correct.value, 1);
-  EXPECT_FALSE(exam->answers[0].correct);
-  EXPECT_TRUE(exam->answers[1].correct);
+  EXPECT_FALSE(evaluation.answers[0].correct);
+  EXPECT_TRUE(evaluation.answers[1].correct);
   EXPECT_EQ(exam->answers[5].sample, 1);
   EXPECT_EQ(exam->answers[5].turn, 2);
   // As a page: the kernel that was put right is shown as a change.
@@ -340,20 +339,6 @@ TEST(ExamScore, UnsupportedIsAnAnswerThatIsNotRight) {
   EXPECT_EQ(score.unsupported, 1);
   EXPECT_EQ(score.unjudged, 1);
   EXPECT_EQ(score.geometric_mean_speedup, 0);
-}
-
-TEST(ExamJudges, TwinsAreJudgedOnce) {
-  const auto questions = drawn_questions(DataSplit::composition, 5, 2);
-  ExamJudges pool(test_judge(), 2);
-  const auto one = pool.submit(questions[0].task, questions[0].task.naive);
-  const auto twin = pool.submit(questions[0].task, questions[0].task.naive);
-  const auto other = pool.submit(questions[1].task, questions[0].task.naive);
-  EXPECT_EQ(one, twin);
-  EXPECT_NE(one, other);
-  while (!pool.wait_for_all(std::chrono::milliseconds(1000))) {
-  }
-  EXPECT_EQ(pool.done(), 3u);
-  EXPECT_TRUE(pool.verdict(one)->correct);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 #include "agents/grammar/mutation.h"
 #include "app/evaluate/exam.h"
-#include "app/evaluate/exam_judges.h"
 #include "base/interrupt.h"
+#include "kernel/judge/judge_pool.h"
 #include "kernel/task/task_file.h"
 
 namespace kw {
@@ -34,19 +34,18 @@ constexpr std::size_t most_draws = 20;
 class JudgedQuestions {
  public:
   JudgedQuestions(Judge& judge, DataSplit split, std::uint64_t seed)
-      : judge_(judge), split_(split), stream_(held_out_stream(split, seed)) {}
+      : judge_(judge), split_(split), stream_(held_out_stream(split, seed)), pool_(judge) {}
 
   // The first `wanted` tasks of the stream that give a question, whatever order they are judged in.
   template <class Make>
-  Result<void> add(std::size_t wanted, const Make& make, const char* what, std::vector<ExamQuestion>& questions) const {
+  Result<void> add(std::size_t wanted, const Make& make, const char* what, std::vector<ExamQuestion>& questions) {
     std::size_t found = 0;
     for (std::size_t first = 0; found < wanted;) {
       if (first >= most_draws * wanted)
         return Error{fmt::format("only {} of {} {} were found among {} tasks", found, wanted, what, first), "", {}};
       const std::size_t count = std::max<std::size_t>(wanted - found, 4);
-      auto made = made_in_parallel<std::optional<ExamQuestion>>(count, [&](std::size_t i) {
-        return interrupted() ? std::optional<ExamQuestion>() : make(stream_.task_at(first + i));
-      });
+      std::vector<std::optional<ExamQuestion>> made(count);
+      pool_.for_each(count, [&](std::size_t i) { made[i] = make(stream_.task_at(first + i)); });
       if (interrupted()) return Error{"interrupted", "", {}};
       for (auto& question : made)
         if (question && found < wanted) {
@@ -114,6 +113,7 @@ class JudgedQuestions {
   Judge& judge_;
   DataSplit split_;
   ExampleStream stream_;
+  JudgePool pool_;
 };
 
 }  // namespace
@@ -127,7 +127,7 @@ std::vector<ExamQuestion> drawn_questions(DataSplit split, std::uint64_t seed, s
 
 Result<std::vector<ExamQuestion>> optimizer_questions(Judge& judge, DataSplit split, std::uint64_t seed,
                                                       std::size_t improve, std::size_t repair) {
-  const JudgedQuestions source(judge, split, seed);
+  JudgedQuestions source(judge, split, seed);
   std::vector<ExamQuestion> questions;
   KW_TRY_VOID(source.add(
       improve, [&](const DrawnTask& drawn) { return source.to_improve(drawn); }, "right naive kernels", questions));
@@ -138,7 +138,7 @@ Result<std::vector<ExamQuestion>> optimizer_questions(Judge& judge, DataSplit sp
 
 Result<std::vector<ExamQuestion>> tester_questions(Judge& judge, DataSplit split, std::uint64_t seed,
                                                    std::size_t count) {
-  const JudgedQuestions source(judge, split, seed);
+  JudgedQuestions source(judge, split, seed);
   std::vector<ExamQuestion> questions;
   KW_TRY_VOID(
       source.add(count, [&](const DrawnTask& drawn) { return source.to_test(drawn); }, "kernels to test", questions));

@@ -6,8 +6,6 @@
 #include <iostream>
 
 #include "agents/episode/agent_model.h"
-#include "agents/reward/reward.h"
-#include "app/evaluate/conversation_exam.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "kernel/task/task_file.h"
@@ -103,7 +101,6 @@ class Evaluating {
     options.temperature = static_cast<float>(arguments_.temperature);
     options.seed = arguments_.seed;
     options.max_tokens = arguments_.max_tokens;
-    options.worth = arguments_.worth;
     options.judge_workers = arguments_.judge.workers;
     options.progress = [&progress](std::size_t done, std::size_t) { progress(done); };
     return options;
@@ -117,27 +114,18 @@ class Evaluating {
     const std::size_t attempts = questions.size() * static_cast<std::size_t>(arguments_.samples);
     ExamProgress progress(arguments_.turns > 1 ? "turns" : "answers",
                           attempts * static_cast<std::size_t>(arguments_.turns));
-    if (arguments_.turns > 1) {
-      KW_TRY(ConversationExam exam, hold_conversations(*rollout_, model_->dialect(), judge_->judge(), questions,
-                                                       adapter_of(), arguments_.turns, exam_options(progress)));
-      for (const std::size_t i : gallery_of(exam.episodes, gallery_size))
-        finished_.gallery.push_back(report_conversation(exam.episodes[i]));
-      finished_.evaluation.answers = std::move(exam.answers);
-      finished_.evaluation.seconds = exam.seconds;
-      finished_.evaluation.interrupted = exam.interrupted;
-      return {};
-    }
+    ExamOptions options = exam_options(progress);
+    options.turns = arguments_.turns;
     KW_TRY(const ExamResult result,
-           sit_exam(*rollout_, model_->dialect(), judge_->judge(), questions, adapter_of(), exam_options(progress)));
-    for (const std::size_t i : gallery_of(result.answers, gallery_size))
-      finished_.gallery.push_back(report_conversation(questions[result.answers[i].question], result.answers[i]));
-    finished_.evaluation.answers = evaluated_answers(questions, result);
-    if (arguments_.worth)
-      for (std::size_t i = 0; i < result.answers.size(); ++i) {
-        EvaluatedAnswer& answer = finished_.evaluation.answers[i];
-        const std::optional<Verdict>& verdict = result.answers[i].verdict;
-        if (answer.judged()) answer.reward = verdict ? reward_of(*verdict, *arguments_.worth).total : 0;
-      }
+           sit_exam(*rollout_, model_->dialect(), judge_->judge(), questions, adapter_of(), options));
+    if (arguments_.turns > 1) {
+      for (const std::size_t i : gallery_of(result.episodes, gallery_size))
+        finished_.gallery.push_back(report_conversation(result.episodes[i]));
+    } else {
+      for (const std::size_t i : gallery_of(result.answers, gallery_size))
+        finished_.gallery.push_back(report_conversation(questions[result.answers[i].question], result.answers[i]));
+    }
+    finished_.evaluation.answers = evaluated_answers(questions, result, arguments_.worth);
     finished_.evaluation.seconds = result.seconds;
     finished_.evaluation.interrupted = result.interrupted;
     return {};

@@ -7,6 +7,7 @@
 
 #include "agents/episode/judge_failures.h"
 #include "agents/reward/reward.h"
+#include "app/evaluate/evaluation.h"
 #include "app/evaluate/rates.h"
 #include "base/file.h"
 
@@ -19,7 +20,7 @@ struct ExamRates {
 };
 
 // Of the best kernel of each conversation's first `turns`.
-ExamRates rates_of_exam(const ConversationExam& exam, const RewardShape& worth, int turns) {
+ExamRates rates_of_exam(const ExamResult& exam, const RewardShape& worth, int turns) {
   ExamRates rates;
   std::vector<double> speedups;
   for (const Episode& episode : exam.episodes) {
@@ -63,11 +64,10 @@ Result<HeldOutScore> RlExaminer::examine(std::int64_t step) {
   options.samples = options_.samples;
   options.temperature = options_.temperature;
   options.seed = options_.seed;
-  options.worth = options_.worth;
+  options.turns = options_.turns;
   options.judge_workers = options_.judge_workers;
   const auto adapter_of = [this](AgentRole role) { return learner_.adapter_of(role); };
-  KW_TRY(const ConversationExam exam,
-         hold_conversations(rollout, learner_.dialect(), judge_, questions_, adapter_of, options_.turns, options));
+  KW_TRY(const ExamResult exam, sit_exam(rollout, learner_.dialect(), judge_, questions_, adapter_of, options));
   HeldOutScore score;
   if (exam.interrupted) return score;
   KW_TRY_VOID(judge_failures(exam.episodes).check());
@@ -95,7 +95,7 @@ Result<HeldOutScore> RlExaminer::examine(std::int64_t step) {
 }
 
 // Comparisons of these records are paired by task.
-Result<void> RlExaminer::keep(const ConversationExam& exam, std::int64_t step) const {
+Result<void> RlExaminer::keep(const ExamResult& exam, std::int64_t step) const {
   ModelEvaluation evaluation;
   evaluation.settings.model = options_.model;
   evaluation.settings.device = learner_.device();
@@ -104,7 +104,7 @@ Result<void> RlExaminer::keep(const ConversationExam& exam, std::int64_t step) c
   evaluation.settings.turns = options_.turns;
   evaluation.settings.seed = options_.seed;
   evaluation.settings.max_tokens = options_.answer_tokens;
-  evaluation.answers = exam.answers;
+  evaluation.answers = evaluated_answers(questions_, exam, options_.worth);
   evaluation.seconds = exam.seconds;
   std::error_code failed;
   std::filesystem::create_directories(options_.folder, failed);

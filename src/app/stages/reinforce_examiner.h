@@ -6,7 +6,8 @@
 
 #include <filesystem>
 
-#include "app/evaluate/conversation_exam.h"
+#include "agents/reward/shape.h"
+#include "app/evaluate/exam.h"
 #include "learn/learner/learner.h"
 #include "learn/rl/reinforce.h"
 
@@ -31,7 +32,7 @@ class RlExaminer {
   Result<HeldOutScore> examine(std::int64_t step);
 
  private:
-  Result<void> keep(const ConversationExam& exam, std::int64_t step) const;
+  Result<void> keep(const ExamResult& exam, std::int64_t step) const;
 
   RlExamOptions options_;
   Learner& learner_;

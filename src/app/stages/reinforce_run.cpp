@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "agents/episode/agent_set.h"
+#include "agents/episode/agent_files.h"
 #include "app/stages/cores.h"
 #include "app/stages/reinforce_examiner.h"
 #include "base/interrupt.h"
@@ -13,7 +13,6 @@
 #include "kernel/judge/judge_session.h"
 #include "learn/rl/reinforce.h"
 #include "learn/rl/starting_models.h"
-#include "model/decoder/model_name.h"
 
 namespace kw {
 namespace {
@@ -69,10 +68,10 @@ struct Models {
 };
 
 Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions& rl) {
-  KW_TRY(const AgentSet agents, find_agents(arguments.model));
-  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  KW_TRY(const AgentFiles opened, open_agents(arguments.model));
+  const AgentSet& agents = opened.set;
   Models models;
-  models.base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
+  models.base = base_name(agents);
   KW_TRY(models.start, content_hash(agents));
   LearnerOptions options;
   options.device = arguments.device;
@@ -93,7 +92,7 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   options.optimizer.clip_norm = arguments.clip_norm;
   KW_TRY(options.optimizer.kind, optimizer_kind(arguments.optimizer));
   KW_TRY(StartingModels started,
-         open_starting_models(files, options,
+         open_starting_models(opened.base, options,
                               {.reference = rl.kl.coefficient > 0, .critic = rl.algorithm == Algorithm::ppo}));
   models.policy = std::move(started.policy);
   models.reference = std::move(started.reference);

@@ -69,10 +69,7 @@ Result<Evaluation> SupervisedExaminer::examine(std::int64_t step) {
                                       rollout, learner_.dialect(), judge_->judge(), questions_,
                                       [this](AgentRole role) { return learner_.adapter_of(role); }, options));
   if (result.interrupted) return evaluation;
-  JudgeFailures failures;
-  for (const ExamAnswer& answer : result.answers)
-    if (answer.verdict) failures.count(*answer.verdict);
-  KW_TRY_VOID(failures.check());
+  KW_TRY_VOID(judge_failures(result.episodes).check());
   KW_TRY_VOID(keep(result, step));
   evaluation.score = 0;
   int parts = 0;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "agents/episode/agent_set.h"
+#include "agents/episode/agent_files.h"
 #include "app/stages/cores.h"
 #include "app/stages/supervised_examiner.h"
 #include "base/file.h"
@@ -16,7 +16,6 @@
 #include "learn/data/audit.h"
 #include "learn/learner/learner.h"
 #include "learn/sft/conversation_lessons.h"
-#include "model/decoder/model_name.h"
 #include "model/decoder/presets.h"
 #include "model/gpu/model_gpu.h"
 #include "model/tokenizer/tokenizer_json.h"
@@ -107,21 +106,21 @@ Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, con
     KW_TRY(Tokenizer tokenizer, vocabulary_of(arguments, plan));
     return Learner::from_preset(arguments.model, std::move(tokenizer), options);
   }
-  KW_TRY(const AgentSet agents, find_agents(arguments.model));
-  KW_TRY(const ModelFiles files, ModelFiles::open(agents.base));
+  KW_TRY(const AgentFiles opened, open_agents(arguments.model));
+  const AgentSet& agents = opened.set;
   if (arguments.method == "auto" && (!agents.adapters.empty() || !arguments.adapters.empty())) {
     options.train_base = false;
     options.adapters = roles_of(plan);
   }
-  if (arguments.method == "qlora") KW_TRY_VOID(check_quantised(files, arguments));
-  base = agents.base == smollm2_file() ? std::string(smollm2_name) : fs::absolute(agents.base).string();
+  if (arguments.method == "qlora") KW_TRY_VOID(check_quantised(opened.base, arguments));
+  base = base_name(agents);
   if (!options.train_base) {
     options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
     // Who learns nothing here is still one of the agents that are saved.
     for (const auto& [role, folder] : agents.adapters)
       if (std::ranges::count(options.adapters, role) == 0) options.adapters.push_back(role);
   }
-  return Learner::from_files(files, options);
+  return Learner::from_files(opened.base, options);
 }
 
 // config.json of the run: what it was asked for, and how many steps the minutes were worth once that is known.

@@ -1,16 +1,17 @@
 #include "kernel/judge/batch.h"
 
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <fstream>
+#include <map>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "kernel/judge/judge_pool.h"
 #include "kernel/task/task_file.h"
 
 namespace kw {
@@ -20,6 +21,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t jobs_file_limit = std::size_t{4} << 30;
 constexpr std::size_t kernel_file_limit = 64u << 20;
+constexpr std::size_t waiting_a_worker = 4;  // kernels in memory, so that no thread waits for a file
+constexpr std::chrono::milliseconds look_up_after(100);
 
 struct Job {
   std::string id;
@@ -108,9 +111,7 @@ class Batch {
     out_.open(options_.out, std::ios::app | std::ios::binary);
     if (!out_) return Error{"cannot write", "", {options_.out.string(), 0, 0}};
     if (options_.show_progress && !jobs_.empty()) progress_.emplace("kernels", jobs_.size());
-    std::vector<std::thread> threads;
-    for (int i = 0; i < std::max(options_.workers, 1); ++i) threads.emplace_back([this] { work(); });
-    for (std::thread& thread : threads) thread.join();
+    judge_all();
     if (progress_) progress_->finish();
     summary_.interrupted = interrupted();
     summary_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -119,43 +120,61 @@ class Batch {
   }
 
  private:
-  void work() {
-    while (!interrupted()) {
-      const std::size_t index = next_++;
-      if (index >= jobs_.size()) return;
-      const Job& job = jobs_[index];
-      const Verdict verdict = judge_job(job);
-      Json json{{"id", job.id}};
-      json.update(to_json(verdict));
-      const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-      std::lock_guard lock(mutex_);
-      out_ << line << std::flush;
-      ++summary_.judged;
-      summary_.from_cache += verdict.from_cache ? 1 : 0;
-      ++summary_.by_status[std::string(to_string(verdict.status))];
-      if (progress_) progress_->advance(1, job.task);
+  void judge_all() {
+    const int workers = std::max(options_.workers, 1);
+    JudgePool pool(judge_, {workers, static_cast<std::size_t>(workers) * waiting_a_worker, {}, {}});
+    for (const Job& job : jobs_)
+      if (!hand_in(pool, job)) return;  // interrupted: what waits is dropped with the pool
+    std::unique_lock lock(mutex_);
+    const auto all_judged = [this] { return summary_.judged == jobs_.size(); };
+    while (!interrupted() && !judged_.wait_for(lock, look_up_after, all_judged)) {
     }
   }
 
-  Verdict judge_job(const Job& job) {
-    const auto problem = [&](const Error& error) {
-      Verdict verdict;
-      verdict.task = job.task;
-      verdict.kernel_file = job.kernel_file;
-      verdict.summary = to_string(error);
-      verdict.feedback = "status: internal_error\n" + verdict.summary + "\n";
-      return verdict;
+  // False after an interrupt.
+  bool hand_in(JudgePool& pool, const Job& job) {
+    const auto loaded = task_named(job.task);
+    auto text =
+        job.kernel_file.empty() ? Result<std::string>(job.kernel) : read_file(job.kernel_file, kernel_file_limit);
+    if (!loaded->ok() || !text.ok()) {
+      note(job, problem_of(job, loaded->ok() ? text.error() : loaded->error()));
+      return !interrupted();
+    }
+    const std::shared_ptr<const Task> task(loaded, &**loaded);
+    const std::string file = job.kernel_file.empty() ? job.id : job.kernel_file;
+    const auto done = [this, &job, file](const std::shared_ptr<const Verdict>& verdict) {
+      Verdict own = *verdict;
+      own.kernel_file = file;  // an equal kernel may have been judged under another name
+      note(job, own);
     };
-    const auto task = task_named(job.task);
-    if (!task->ok()) return problem(task->error());
-    if (job.kernel_file.empty()) return judge_.judge(**task, job.kernel, job.id);
-    const auto text = read_file(job.kernel_file, kernel_file_limit);
-    if (!text.ok()) return problem(text.error());
-    return judge_.judge(**task, *text, job.kernel_file);
+    while (!interrupted())
+      if (pool.submit(task, *text, done, look_up_after, file)) return true;
+    return false;
+  }
+
+  void note(const Job& job, const Verdict& verdict) {
+    Json json{{"id", job.id}};
+    json.update(to_json(verdict));
+    const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::lock_guard lock(mutex_);
+    out_ << line << std::flush;
+    ++summary_.judged;
+    summary_.from_cache += verdict.from_cache ? 1 : 0;
+    ++summary_.by_status[std::string(to_string(verdict.status))];
+    if (progress_) progress_->advance(1, job.task);
+    judged_.notify_all();
+  }
+
+  static Verdict problem_of(const Job& job, const Error& error) {
+    Verdict verdict;
+    verdict.task = job.task;
+    verdict.kernel_file = job.kernel_file;
+    verdict.summary = to_string(error);
+    verdict.feedback = "status: internal_error\n" + verdict.summary + "\n";
+    return verdict;
   }
 
   std::shared_ptr<const Result<Task>> task_named(const std::string& name) {
-    std::lock_guard lock(tasks_mutex_);
     auto& entry = tasks_[name];
     if (entry == nullptr) entry = std::make_shared<const Result<Task>>(find_task(suite_, name));
     return entry;
@@ -165,13 +184,12 @@ class Batch {
   std::filesystem::path suite_;
   const BatchOptions& options_;
   std::vector<Job> jobs_;
-  std::atomic<std::size_t> next_{0};
+  std::map<std::string, std::shared_ptr<const Result<Task>>> tasks_;
   std::mutex mutex_;  // guards what follows
+  std::condition_variable judged_;
   std::ofstream out_;
   BatchSummary summary_;
   std::optional<Progress> progress_;
-  std::mutex tasks_mutex_;
-  std::map<std::string, std::shared_ptr<const Result<Task>>> tasks_;
 };
 
 }  // namespace

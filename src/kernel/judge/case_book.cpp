@@ -11,6 +11,17 @@ namespace {
 // Of all small sizes of a task together: they are emulated, with every check on.
 constexpr std::int64_t most_small_elements = 20'000'000;
 
+std::uint64_t bytes_of_cases(const std::vector<Case>& cases) {
+  std::uint64_t bytes = 0;
+  for (const Case& one : cases) {
+    bytes += sizeof one;
+    for (const InputTensor& input : one.inputs) bytes += input.bytes.size();
+    for (const OutputTensor& output : one.truth) bytes += output.bytes.size();
+    for (const ErrorBound& bound : one.bounds) bytes += bound.unstable.size() * sizeof(UnstableElement);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 ScalarInputs scalar_values(const std::vector<InputTensor>& inputs) {
@@ -39,6 +50,7 @@ Result<std::shared_ptr<const std::vector<Case>>> CaseBook::questions(int index) 
   std::lock_guard lock(place.mutex);
   if (place.questions == nullptr) {
     KW_TRY(place.questions, make_questions(index));
+    kept_bytes_ += bytes_of_cases(*place.questions);
   }
   return place.questions;
 }
@@ -50,6 +62,7 @@ Result<std::shared_ptr<const CaseSet>> CaseBook::set(int index) {
   std::lock_guard lock(reference_mutex_);
   if (place.answers == nullptr) {
     KW_TRY(place.answers, make_set(*asked));
+    kept_bytes_ += bytes_of_cases(place.answers->cases);
   }
   return place.answers;
 }

@@ -3,6 +3,7 @@
 // and how far from it an output may be. Made once for a task and kept, because many kernels are judged for each task.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -54,6 +55,7 @@ class CaseBook {
   Result<std::shared_ptr<const std::vector<Case>>> questions(int index);
   Result<std::shared_ptr<const CaseSet>> set(int index);
   const Task& task() const { return task_; }
+  std::uint64_t kept_bytes() const { return kept_bytes_; }  // of the questions and answers that were made
 
  private:
   struct Place {
@@ -70,6 +72,7 @@ class CaseBook {
   std::array<Place, sets> places_;
   std::mutex reference_mutex_;
   std::unique_ptr<Reference> reference_;
+  std::atomic<std::uint64_t> kept_bytes_ = 0;
 };
 
 }  // namespace kw

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/judge/baseline.h"
 #include "kernel/judge/missing_time.h"
 
 namespace kw {
@@ -51,7 +52,7 @@ void add_time(std::string& out, const Verdict& verdict, std::string_view text) {
   out += fmt::format("time: {:.2f} us {} on {}", *verdict.time_us, verdict.time_source, verdict.profile);
   if (verdict.time_interval_us)
     out += fmt::format(" ({:.2f} to {:.2f})", verdict.time_interval_us->low, verdict.time_interval_us->high);
-  if (verdict.speedup_naive) out += fmt::format(", {:.2f} x the naive kernel", *verdict.speedup_naive);
+  if (verdict.speedup_naive) out += fmt::format(", {:.2f} x {}", *verdict.speedup_naive, words_of(Baseline::naive));
   out += "\n";
   if (!verdict.measured_limiter.empty()) out += "limited by (counted): " + verdict.measured_limiter + "\n";
   if (!verdict.limiter.empty()) out += "limited by: " + verdict.limiter + "\n";

@@ -115,6 +115,15 @@ OutputTensor in_double(const OutputTensor& tensor) {
   return made;
 }
 
+std::uint64_t bytes_of_truth(const FullSizeTruth& one, const std::vector<LargeInput>& inputs) {
+  std::uint64_t bytes = 0;
+  for (const LargeInput& input : inputs) bytes += input.tensor.bytes.size() + input.table.size();
+  for (const std::vector<std::int64_t>& places : one.places) bytes += places.size() * sizeof places[0];
+  for (const OutputTensor& truth : one.truth) bytes += truth.bytes.size();
+  for (const ErrorBound& bound : one.bounds) bytes += bound.unstable.size() * sizeof(UnstableElement);
+  return bytes;
+}
+
 Result<std::int64_t> tensor_bytes(const Task& task, const Sizes& sizes) {
   std::int64_t bytes = 0;
   for (const auto* tensors : {&task.inputs, &task.outputs})
@@ -275,6 +284,7 @@ FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, std::optional<In
         log_event(LogLevel::debug, "full_size_not_stored", {{"reason", put.error().message}});
     if (!fair) return none;
   }
+  kept_bytes_ += bytes_of_truth(*one, large);
   for (std::size_t i = 0; i < large.size(); ++i)
     if (!task_.inputs[i].is_scalar()) one->inputs.push_back(std::make_shared<InputPages>(std::move(large[i])));
   return std::shared_ptr<const FullSizeTruth>(std::move(one));

@@ -49,6 +49,7 @@ class FullSizeTruths {
   Answer at(std::size_t train_size);
   // The same for unusual inputs; null where they are no fair question.
   Answer unusual(std::size_t train_size, InputMix mix);
+  std::uint64_t kept_bytes() const { return kept_bytes_; }  // of what was computed
 
  private:
   Answer make(const Sizes& sizes, std::optional<InputMix> mix);
@@ -62,7 +63,8 @@ class FullSizeTruths {
   std::set<InputKind> fair_;
   std::mutex mutex_;
   std::vector<std::shared_future<Answer>> answers_;  // by train size; then by train size and mix
-  std::atomic<bool> unwanted_ = false;               // nobody waits any more
+  std::atomic<std::uint64_t> kept_bytes_ = 0;
+  std::atomic<bool> unwanted_ = false;  // nobody waits any more
   std::future<void> working_;
 };
 

@@ -25,6 +25,16 @@ std::vector<InputPack::Tensor> tensors_of(const std::vector<InputTensor>& inputs
   return tensors;
 }
 
+// Without its inputs.
+std::uint64_t bytes_of_samples(const FullSizeCase& one) {
+  std::uint64_t bytes = 0;
+  for (const Positions* all : {&one.places, &one.timed_places})
+    for (const std::vector<std::int64_t>& places : *all) bytes += places.size() * sizeof places[0];
+  for (const auto* all : {&one.truth, &one.timed_truth})
+    for (const OutputTensor& truth : *all) bytes += truth.bytes.size();
+  return bytes;
+}
+
 // Timed runs are many; a part of the places is enough for each.
 void choose_timed_part(FullSizeCase& one) {
   for (std::size_t i = 0; i < one.samples.size(); ++i) {
@@ -142,6 +152,8 @@ GpuTask::Made GpuTask::make_full_size(const Wanted& wanted, const std::set<Input
   KW_TRY(const bool fair_question, answer(inputs, turns, one));
   if (!fair_question) return std::shared_ptr<const FullSizeCase>();
   choose_timed_part(one);
+  for (const std::string& content : *contents) kept_bytes_ += content.size();
+  kept_bytes_ += bytes_of_samples(one);
   return std::shared_ptr<const FullSizeCase>(made);
 }
 
@@ -218,6 +230,7 @@ std::shared_ptr<const NaiveOnGpu> GpuTask::naive(CompileService& service, GpuArc
     auto plan = gpu_plan(sized.plan, made.kernel.kernels);
     made.plans.push_back(plan.ok() ? std::optional<GpuPlan>(std::move(plan).value()) : std::nullopt);
   }
+  kept_bytes_ += made.kernel.image.size();
   naive_ = std::make_shared<const NaiveOnGpu>(std::move(made));
   return naive_;
 }

@@ -2,6 +2,7 @@
 // What the GPU backend keeps for a task: inputs that workers can be given, full-size cases with sampled answers, the
 // naive kernel ready to run, and PyTorch's own times.
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -74,6 +75,7 @@ class GpuTask {
   // What a timing may take for the naive kernel's part; generous until it has been measured once.
   std::chrono::milliseconds naive_limit(std::size_t train_size);
   void note_naive_us(std::size_t train_size, double us);
+  std::uint64_t kept_bytes() const { return kept_bytes_; }  // of full-size cases and the naive kernel
 
  private:
   struct Wanted {
@@ -100,6 +102,7 @@ class GpuTask {
   bool naive_made_ = false;
   std::map<std::size_t, double> naive_us_;  // by train size
   std::shared_ptr<const NaiveOnGpu> naive_;
+  std::atomic<std::uint64_t> kept_bytes_ = 0;
 };
 
 // Chunks at random places, the beginning and the end; everything of a small output.

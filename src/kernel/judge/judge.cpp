@@ -19,6 +19,7 @@
 #include "kernel/judge/missing_time.h"
 #include "kernel/judge/ptx_rules.h"
 #include "kernel/judge/task_entry.h"
+#include "kernel/judge/task_identity.h"
 
 namespace kw {
 namespace {
@@ -29,30 +30,6 @@ constexpr std::string_view judge_version = "judge 5";
 constexpr int compile_wall_ms = 12'000;
 constexpr int compile_cpu_seconds = 6;
 constexpr double compile_part = 0.4;  // of the time of a judgement
-
-// Everything of the task that a verdict depends on.
-std::string task_identity(const Task& task) {
-  Sha256 hash;
-  hash.add(task.name).add(task.pytorch).add(task.naive).add(task.launcher_declaration());
-  const auto add_tensor = [&](const TensorSpec& tensor) {
-    hash.add(tensor.name).add(name_of(tensor.dtype));
-    for (const Expression& extent : tensor.shape) hash.add(extent.text());
-    hash.add(std::to_string(tensor.values.index()));
-    if (const auto* uniform = std::get_if<UniformValues>(&tensor.values))
-      hash.add(fmt::format("{} {}", uniform->low, uniform->high));
-    if (const auto* integers = std::get_if<IntegerValues>(&tensor.values))
-      hash.add(integers->low.text()).add(integers->high.text());
-  };
-  for (const TensorSpec& input : task.inputs) add_tensor(input);
-  hash.add("outputs");
-  for (const TensorSpec& output : task.outputs) add_tensor(output);
-  for (const auto* list : {&task.sizes_small, &task.sizes_train, &task.sizes_holdout}) {
-    hash.add("sizes");
-    for (const Sizes& sizes : *list) hash.add(to_string(sizes));
-  }
-  if (task.tolerance) hash.add(fmt::format("{} {}", task.tolerance->relative, task.tolerance->absolute));
-  return hash.hex();
-}
 
 VerdictStatus status_of(BuildStatus status) {
   switch (status) {
@@ -189,7 +166,8 @@ Result<std::string> machine_secret() {
   return secret;
 }
 
-Judge::Judge(CompileService& service, JudgeOptions options) : service_(service), options_(std::move(options)) {
+Judge::Judge(CompileService& service, JudgeOptions options)
+    : service_(service), options_(std::move(options)), entries_(options_.kept_tasks) {
   if (options_.secret.empty()) {
     auto secret = machine_secret();
     KW_CHECK(secret.ok());  // a judge whose inputs can be guessed is none
@@ -217,14 +195,15 @@ Judge::~Judge() = default;
 
 std::shared_ptr<Judge::TaskEntry> Judge::entry_for(const Task& task) {
   const std::string identity = task_identity(task);
-  std::lock_guard lock(mutex_);
-  auto& entry = entries_[identity];
-  if (entry == nullptr)
-    entry = std::make_shared<TaskEntry>(task, identity, options_.secret,
-                                        options_.gpu != nullptr && options_.gpu->wants_pytorch(),
-                                        cache_ ? &*cache_ : nullptr);
-  return entry;
+  return entries_.find_or_make(identity, [&] {
+    return std::make_shared<TaskEntry>(task, identity, options_.secret,
+                                       options_.gpu != nullptr && options_.gpu->wants_pytorch(),
+                                       cache_ ? &*cache_ : nullptr);
+  });
 }
+
+std::size_t Judge::kept_tasks() const { return entries_.size(); }
+std::uint64_t Judge::kept_bytes() const { return entries_.bytes(); }
 
 std::string Judge::key_of(const TaskEntry& entry, std::string_view text) const {
   return Sha256().add(identity_).add(entry.identity).add(text).hex();
@@ -232,7 +211,7 @@ std::string Judge::key_of(const TaskEntry& entry, std::string_view text) const {
 
 Verdict Judge::judge(const Task& task, std::string_view text, const std::string& file) {
   const auto start = std::chrono::steady_clock::now();
-  const auto entry = entry_for(task);
+  auto entry = entry_for(task);
   // What is refused at a glance is not worth a place, or the time to find one.
   const bool keep = cache_.has_value() && text.size() <= max_kernel_file_bytes;
   const std::string key = keep ? key_of(*entry, text) : "";
@@ -250,6 +229,8 @@ Verdict Judge::judge(const Task& task, std::string_view text, const std::string&
   }
   WorkBudget budget(work_limits(options_.limits));
   Verdict verdict = judge_uncached(*entry, text, file, budget);
+  entry.reset();
+  entries_.trim();
   note_work(budget, verdict);
   verdict.task = task.name;
   verdict.kernel_file = file;

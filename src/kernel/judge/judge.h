@@ -2,13 +2,12 @@
 // The judge: a task and a kernel's text go in, a verdict comes out. Nothing of the kernel's runs on the host; its
 // launcher is interpreted and its device code is emulated, with every check on.
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/recent_store.h"
 #include "kernel/compile/cache.h"
 #include "kernel/compile/service.h"
 #include "kernel/judge/case_book.h"
@@ -39,6 +38,9 @@ struct JudgeOptions {
   double unusual_share = 1;
   bool cache = true;   // keep verdicts on disk
   JudgeLimits limits;  // of each judgement
+  // Tasks whose references and naive kernels are kept ready. A kernel of a task that was forgotten gets the same
+  // verdict, later by what preparing a new task takes.
+  RecentLimits kept_tasks{1024, std::uint64_t{4} << 30};
   std::filesystem::path cache_folder = kw::cache_folder() / "verdicts";
 };
 
@@ -56,6 +58,8 @@ class Judge {
   Verdict judge(const Task& task, std::string_view kernel_text, const std::string& file);
 
   const JudgeOptions& options() const { return options_; }
+  std::size_t kept_tasks() const;
+  std::uint64_t kept_bytes() const;  // of them all
 
  private:
   struct TaskEntry;
@@ -95,8 +99,7 @@ class Judge {
   JudgeOptions options_;
   std::string identity_;  // of everything but task and kernel that a verdict depends on
   std::optional<DiskCache> cache_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<TaskEntry>> entries_;  // by the task's identity
+  RecentStore<TaskEntry> entries_;  // by the task's identity
 };
 
 }  // namespace kw

@@ -101,6 +101,53 @@ TEST(Judge, KeepsVerdicts) {
   EXPECT_FALSE(judge.judge(other, good_relu, "a.cu").from_cache);
 }
 
+// Tasks that differ in name alone: each has references of its own.
+Task numbered_relu(int number) {
+  Task task = suite_task("relu");
+  task.name = "relu_" + std::to_string(number);
+  task.sizes_train.resize(1);
+  return task;
+}
+
+JudgeOptions options_keeping(RecentLimits limits) {
+  JudgeOptions options = test_judge().options();
+  options.full_size = false;
+  options.kept_tasks = limits;
+  return options;
+}
+
+TEST(Judge, ForgetsTasksThatDoNotComeAgain) {
+  Judge judge(test_service(), options_keeping({4, std::uint64_t{1} << 40}));
+  const std::string wrong = replaced(good_relu, "? x[i] : 0.0f", "? x[i] : 0.5f");
+  const Verdict right_first = judge.judge(numbered_relu(0), good_relu, "a.cu"),
+                wrong_first = judge.judge(numbered_relu(0), wrong, "b.cu");
+  EXPECT_EQ(judge.kept_tasks(), 1u);
+  const std::uint64_t one_task = judge.kept_bytes();
+  EXPECT_GT(one_task, 1000u) << "inputs and answers are counted";
+  for (int i = 1; i <= 300; ++i) {
+    // Mostly not even read: a task is known from the moment when something was asked about it.
+    const Verdict verdict = judge.judge(numbered_relu(i), i % 100 == 0 ? good_relu : "", "c.cu");
+    EXPECT_EQ(verdict.correct, i % 100 == 0) << describe(verdict);
+    ASSERT_LE(judge.kept_tasks(), 4u);
+  }
+  EXPECT_LE(judge.kept_bytes(), 4 * one_task * 2);
+  auto as_before = [](Verdict verdict) {
+    auto json = to_json(verdict);
+    for (const char* measured : {"judge_ms", "compile_ms", "stages_ms"}) json.erase(measured);
+    return json.dump(1);
+  };
+  EXPECT_EQ(as_before(judge.judge(numbered_relu(0), good_relu, "a.cu")), as_before(right_first));
+  EXPECT_EQ(as_before(judge.judge(numbered_relu(0), wrong, "b.cu")), as_before(wrong_first));
+}
+
+TEST(Judge, ForgetsTasksThatTakeTooMuchMemory) {
+  Judge judge(test_service(), options_keeping({1000, 1}));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(judge.judge(numbered_relu(i), good_relu, "a.cu").correct);
+    EXPECT_EQ(judge.kept_tasks(), 1u) << "the newest is kept whatever it takes";
+  }
+}
+
 TEST(Batch, GoesOnWhereItWasStopped) {
   TemporaryFolder folder;
   const auto jobs = folder.path() / "jobs.jsonl", out = folder.path() / "verdicts.jsonl";

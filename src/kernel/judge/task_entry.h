@@ -1,5 +1,5 @@
 #pragma once
-// What the judge keeps for a task while the program runs.
+// What the judge keeps for a task, as long as kernels of it come (JudgeOptions::kept_tasks).
 
 #include <array>
 #include <map>
@@ -30,6 +30,8 @@ struct Judge::TaskEntry {
   bool gets_unusual_inputs(double share) const;
   // Starts to compute what is right at full size, in the background.
   void prepare_truths(const CaseSet& cases, double unusual_share);
+  // For the store of entries: memory that grows with the task's sizes.
+  std::uint64_t kept_bytes() const { return book.kept_bytes() + gpu.kept_bytes() + truths.kept_bytes(); }
 
   CaseBook book;
   GpuTask gpu;

@@ -10,8 +10,7 @@ namespace kw {
 namespace {
 
 constexpr std::size_t most_failures_kept = 50;
-// A judge keeps every task's cases; a new one now and then keeps memory bounded.
-constexpr int tasks_a_judge = 50;
+constexpr std::size_t tasks_kept = 8;  // hardly one comes twice
 
 }  // namespace
 
@@ -30,6 +29,7 @@ bool StreamAudit::chosen(std::uint64_t seed, std::uint64_t index, double share) 
 StreamAudit::StreamAudit(CompileService& service, JudgeOptions judge, const ExampleStream& stream, AuditOptions options)
     : service_(service), judge_options_(std::move(judge)), stream_(stream.options()), options_(options) {
   judge_options_.want_time = false;
+  judge_options_.kept_tasks.values = tasks_kept;
   thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
@@ -51,18 +51,17 @@ void StreamAudit::used(std::uint64_t index, Level level, std::uint64_t variant) 
 }
 
 void StreamAudit::work(const std::stop_token& stop) {
-  std::unique_ptr<Judge> judge;
-  for (int done = 0;; ++done) {
+  Judge judge(service_, judge_options_);
+  while (true) {
     Used next;
     {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [&] { return !waiting_.empty(); }) || stop.stop_requested()) return;
       next = waiting_.front();
     }
-    if (done % tasks_a_judge == 0) judge = std::make_unique<Judge>(service_, judge_options_);
     const DrawnTask drawn = stream_.task_at(next.index);
     const Verdict verdict =
-        judge->judge(drawn.task, stream_.kernel_for(drawn, next.level, next.variant), drawn.task.name);
+        judge.judge(drawn.task, stream_.kernel_for(drawn, next.level, next.variant), drawn.task.name);
     std::lock_guard lock(mutex_);
     note(drawn, next, verdict);
     waiting_.pop_front();

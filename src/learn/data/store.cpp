@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "kernel/judge/judge_pool.h"
 #include "kernel/task/task_file.h"
 #include "learn/data/judged_task.h"
 
@@ -54,7 +54,11 @@ Result<TaskLines> read_part(const std::filesystem::path& path) {
 class StoreMaker {
  public:
   StoreMaker(CompileService& service, const JudgeOptions& judge_options, const StoreOptions& options)
-      : service_(service), judge_options_(judge_options), options_(options), stream_([&] {
+      : service_(service),
+        judge_(service, judge_options),
+        pool_(judge_, {std::max(options.workers, 1)}),
+        options_(options),
+        stream_([&] {
           StreamOptions stream = options.stream;
           stream.naive_too = true;
           return stream;
@@ -122,28 +126,20 @@ class StoreMaker {
     if (progress_) progress_->advance(done.size());
     std::ofstream part(part_path, std::ios::app | std::ios::binary);
     if (!part) return Error{"cannot write", "", {part_path.string(), 0, 0}};
-    // A judge keeps every task's cases; a new one for each shard keeps memory bounded.
-    Judge judge(service_, judge_options_);
-    std::atomic<std::uint64_t> next{0};
     std::mutex mutex;
-    const auto work = [&] {
-      for (std::uint64_t at = next++; at < count && !interrupted(); at = next++) {
-        {
-          std::lock_guard lock(mutex);
-          if (done.count(first + at) > 0) continue;
-        }
-        Json made = judged_task_json(judge, stream_, first + at,
-                                     {options_.mutants, options_.least_gain, options_.formulas, held_out_});
+    pool_.for_each(count, [&](std::size_t at) {
+      {
         std::lock_guard lock(mutex);
-        part << text_of(made) << "\n" << std::flush;
-        done[first + at] = std::move(made);
-        ++summary_.tasks;
-        if (progress_) progress_->advance(1);
+        if (done.count(first + at) > 0) return;
       }
-    };
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < std::max(options_.workers, 1); ++i) threads.emplace_back(work);
-    threads.clear();
+      Json made = judged_task_json(judge_, stream_, first + at,
+                                   {options_.mutants, options_.least_gain, options_.formulas, held_out_});
+      std::lock_guard lock(mutex);
+      part << text_of(made) << "\n" << std::flush;
+      done[first + at] = std::move(made);
+      ++summary_.tasks;
+      if (progress_) progress_->advance(1);
+    });
     if (!part) return Error{"writing failed; is the disk full?", "", {part_path.string(), 0, 0}};
     if (done.size() < count) return {};  // interrupted; the part file stays
     return finish_shard(number, first, count, done);
@@ -192,7 +188,8 @@ class StoreMaker {
   }
 
   CompileService& service_;
-  const JudgeOptions& judge_options_;
+  Judge judge_;
+  JudgePool pool_;
   const StoreOptions& options_;
   const ExampleStream stream_;
   std::set<std::string> seen_, held_out_;

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "base/file.h"
+#include "agents/episode/agent_files.h"
 #include "base/unfinished_files.h"
 #include "model/arithmetic/cpu_roof.h"
 #include "model/decoder/adapter.h"
@@ -25,8 +23,7 @@ Result<std::vector<Adapter>> make_adapters(const ModelDescription& description, 
   for (const AgentRole role : options.adapters) {
     const std::string name(to_string(role));
     if (const auto folder = options.adapter_folders.find(role); folder != options.adapter_folders.end()) {
-      KW_TRY(const LoraAdapter file, read_lora_adapter(folder->second));
-      KW_TRY(Adapter adapter, adapter_from(file, description, name));
+      KW_TRY(Adapter adapter, load_adapter(folder->second, description, name));
       adapters.push_back(std::move(adapter));
     } else {
       adapters.push_back(make_adapter(description, name, options.rank, options.alpha, all_projections,
@@ -39,9 +36,8 @@ Result<std::vector<Adapter>> make_adapters(const ModelDescription& description, 
 }  // namespace
 
 Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* files, const LearnerOptions& options) {
-  const auto gpu = options.device == "cpu" ? Result<std::string>(Error{"not wanted", "", {}}) : model_gpu_name();
-  if (options.device == "gpu" && !gpu.ok()) return gpu.error();
-  on_gpu_ = gpu.ok();
+  KW_TRY(const std::optional<std::string> gpu, gpu_for(options.device));
+  on_gpu_ = gpu.has_value();
   train_base_ = options.train_base;
   if (!train_base_ && options.adapters.empty())
     return Error{"nothing would learn: the base is frozen and there are no adapters", "", {}};
@@ -173,7 +169,7 @@ Result<void> Learner::save_agents(const std::filesystem::path& folder, const std
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) return Error{"cannot make this folder: " + failed.message(), "", {folder.string(), 0, 0}};
-  nlohmann::ordered_json adapters = nlohmann::ordered_json::object();
+  std::map<AgentRole, std::string> adapters;
   for (const auto& [role, index] : adapter_index_) {
     const std::string name(to_string(role));
     KW_TRY(const Adapter adapter, trainer_->read_adapter(index));
@@ -182,7 +178,7 @@ Result<void> Learner::save_agents(const std::filesystem::path& folder, const std
     std::filesystem::create_directories(folder / name, failed);
     if (failed) return Error{"cannot make this folder: " + failed.message(), "", {(folder / name).string(), 0, 0}};
     KW_TRY_VOID(write_lora_adapter(folder / name, file, type));
-    adapters[name] = name;
+    adapters[role] = name;
   }
   if (train_base_) {
     Parameters parameters(description_);
@@ -190,8 +186,7 @@ Result<void> Learner::save_agents(const std::filesystem::path& folder, const std
     KW_TRY_VOID(save_model(folder, parameters, &dialect_->tokenizer(), type));
   }
   remove_unfinished_files(folder);  // of a save that was killed
-  const nlohmann::ordered_json agents = {{"format", 1}, {"base", train_base_ ? "." : base}, {"adapters", adapters}};
-  return write_file_atomic(folder / "agents.json", agents.dump(2) + "\n");
+  return write_agents_file(folder, train_base_ ? "." : base, adapters);
 }
 
 }  // namespace kw
