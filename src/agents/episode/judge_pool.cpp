@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/parallel_for.h"
 
 namespace kw {
 
 JudgePool::JudgePool(Judge& judge, int workers, OverlapClock* clock) : judge_(judge), clock_(clock) {
-  if (workers <= 0) workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (workers <= 0) workers = core_count();
   for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
 }
 

@@ -1,16 +1,18 @@
 #include "kernel/judge/batch.h"
 
-#include <atomic>
 #include <chrono>
 #include <fstream>
+#include <mutex>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
+#include "base/text_lines.h"
 #include "kernel/task/task_file.h"
 
 namespace kw {
@@ -20,6 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t jobs_file_limit = std::size_t{4} << 30;
 constexpr std::size_t kernel_file_limit = 64u << 20;
+constexpr JsonBounds line_bounds{.min_bytes_per_value = 1, .max_members = 1024};  // of a job, of a verdict
 
 struct Job {
   std::string id;
@@ -40,18 +43,13 @@ Result<std::vector<Job>> read_jobs(const std::filesystem::path& path) {
   KW_TRY(const std::string text, read_file(path, jobs_file_limit));
   std::vector<Job> jobs;
   std::set<std::string> ids;
-  int number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line(text.data() + at, end - at);
-    at = end + 1;
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const Json json = Json::parse(line, nullptr, false);
+  for (const auto& [line, number] : written_lines(text)) {
     const Position where{path.string(), number, 0};
-    if (json.is_discarded() || !json.is_object())
-      return Error{"not a JSON object", R"(a job is {"id": "1", "task": "softmax", "kernel": "..."} on one line)",
+    const auto parsed = parse_bounded_ordered_json(line, line_bounds);
+    if (!parsed.ok())
+      return Error{parsed.error().message, R"(a job is {"id": "1", "task": "softmax", "kernel": "..."} on one line)",
                    where};
+    const Json& json = *parsed;
     Job job;
     job.line = number;
     KW_TRY(job.id, text_member(json, "id", number, path));
@@ -77,11 +75,10 @@ Result<std::set<std::string>> finished_ids(const std::filesystem::path& path) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     if (end == std::string::npos) break;
-    const Json json = Json::parse(std::string_view(text).substr(at, end - at), nullptr, false);
-    const auto id = json.is_object() ? json.find("id") : json.end();
-    if (json.is_discarded() || !json.is_object() || id == json.end() || !id->is_string())
+    const auto json = parse_bounded_ordered_json(std::string_view(text).substr(at, end - at), line_bounds);
+    if (!json.ok() || !json->contains("id") || !(*json)["id"].is_string())
       return Error{"this is not a file of verdicts", "give another --out, or remove it", {path.string(), 0, 0}};
-    ids.insert(id->get<std::string>());
+    ids.insert((*json)["id"].get<std::string>());
     at = complete = end + 1;
   }
   if (complete < text.size()) std::filesystem::resize_file(path, complete);
@@ -108,9 +105,9 @@ class Batch {
     out_.open(options_.out, std::ios::app | std::ios::binary);
     if (!out_) return Error{"cannot write", "", {options_.out.string(), 0, 0}};
     if (options_.show_progress && !jobs_.empty()) progress_.emplace("kernels", jobs_.size());
-    std::vector<std::thread> threads;
-    for (int i = 0; i < std::max(options_.workers, 1); ++i) threads.emplace_back([this] { work(); });
-    for (std::thread& thread : threads) thread.join();
+    parallel_for(jobs_.size(), options_.workers, [this](std::size_t index) {
+      if (!interrupted()) write_verdict(jobs_[index]);
+    });
     if (progress_) progress_->finish();
     summary_.interrupted = interrupted();
     summary_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -119,22 +116,17 @@ class Batch {
   }
 
  private:
-  void work() {
-    while (!interrupted()) {
-      const std::size_t index = next_++;
-      if (index >= jobs_.size()) return;
-      const Job& job = jobs_[index];
-      const Verdict verdict = judge_job(job);
-      Json json{{"id", job.id}};
-      json.update(to_json(verdict));
-      const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-      std::lock_guard lock(mutex_);
-      out_ << line << std::flush;
-      ++summary_.judged;
-      summary_.from_cache += verdict.from_cache ? 1 : 0;
-      ++summary_.by_status[std::string(to_string(verdict.status))];
-      if (progress_) progress_->advance(1, job.task);
-    }
+  void write_verdict(const Job& job) {
+    const Verdict verdict = judge_job(job);
+    Json json{{"id", job.id}};
+    json.update(to_json(verdict));
+    const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    std::lock_guard lock(mutex_);
+    out_ << line << std::flush;
+    ++summary_.judged;
+    summary_.from_cache += verdict.from_cache ? 1 : 0;
+    ++summary_.by_status[std::string(to_string(verdict.status))];
+    if (progress_) progress_->advance(1, job.task);
   }
 
   Verdict judge_job(const Job& job) {
@@ -165,7 +157,6 @@ class Batch {
   std::filesystem::path suite_;
   const BatchOptions& options_;
   std::vector<Job> jobs_;
-  std::atomic<std::size_t> next_{0};
   std::mutex mutex_;  // guards what follows
   std::ofstream out_;
   BatchSummary summary_;

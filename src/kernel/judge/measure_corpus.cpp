@@ -1,14 +1,13 @@
 #include "kernel/judge/measure_corpus.h"
 
 #include <algorithm>
-#include <atomic>
 #include <fstream>
 #include <mutex>
 #include <sstream>
-#include <thread>
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "kernel/judge/judge.h"
 #include "kernel/task/task_file.h"
 
@@ -98,16 +97,11 @@ MeasuredCorpus measure_corpus(CompileService& service, GpuBackend& gpu, const De
   options.explain = false;
   Judge judge(service, options);
   std::vector<Verdict> verdicts(corpus.size());
-  std::atomic<std::size_t> next{0};
-  std::vector<std::thread> pool;
-  for (int i = 0; i < std::max(threads, 1); ++i)
-    pool.emplace_back([&] {
-      for (std::size_t index = next++; index < corpus.size() && !interrupted(); index = next++) {
-        verdicts[index] = judge.judge(*corpus[index].task, corpus[index].text, corpus[index].kernel);
-        measured(corpus[index].task_name);
-      }
-    });
-  for (std::thread& thread : pool) thread.join();
+  parallel_for(corpus.size(), threads, [&](std::size_t index) {
+    if (interrupted()) return;
+    verdicts[index] = judge.judge(*corpus[index].task, corpus[index].text, corpus[index].kernel);
+    measured(corpus[index].task_name);
+  });
   MeasuredCorpus made;
   for (std::size_t i = 0; i < corpus.size(); ++i) {
     if (!verdicts[i].correct)

@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "kernel/task/task_file.h"
 #include "learn/data/judged_task.h"
@@ -124,26 +123,21 @@ class StoreMaker {
     if (!part) return Error{"cannot write", "", {part_path.string(), 0, 0}};
     // A judge keeps every task's cases; a new one for each shard keeps memory bounded.
     Judge judge(service_, judge_options_);
-    std::atomic<std::uint64_t> next{0};
     std::mutex mutex;
-    const auto work = [&] {
-      for (std::uint64_t at = next++; at < count && !interrupted(); at = next++) {
-        {
-          std::lock_guard lock(mutex);
-          if (done.count(first + at) > 0) continue;
-        }
-        Json made = judged_task_json(judge, stream_, first + at,
-                                     {options_.mutants, options_.least_gain, options_.formulas, held_out_});
+    parallel_for(count, options_.workers, [&](std::size_t at) {
+      if (interrupted()) return;
+      {
         std::lock_guard lock(mutex);
-        part << text_of(made) << "\n" << std::flush;
-        done[first + at] = std::move(made);
-        ++summary_.tasks;
-        if (progress_) progress_->advance(1);
+        if (done.count(first + at) > 0) return;
       }
-    };
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < std::max(options_.workers, 1); ++i) threads.emplace_back(work);
-    threads.clear();
+      Json made = judged_task_json(judge, stream_, first + at,
+                                   {options_.mutants, options_.least_gain, options_.formulas, held_out_});
+      std::lock_guard lock(mutex);
+      part << text_of(made) << "\n" << std::flush;
+      done[first + at] = std::move(made);
+      ++summary_.tasks;
+      if (progress_) progress_->advance(1);
+    });
     if (!part) return Error{"writing failed; is the disk full?", "", {part_path.string(), 0, 0}};
     if (done.size() < count) return {};  // interrupted; the part file stays
     return finish_shard(number, first, count, done);

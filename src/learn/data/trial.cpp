@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <chrono>
 #include <mutex>
-#include <thread>
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 
 namespace kw {
@@ -20,7 +19,6 @@ TrialReport run_trial(Judge& judge, const TrialOptions& options) {
   const ExampleStream stream(stream_options);
   TrialReport report;
   std::mutex mutex;
-  std::atomic<std::uint64_t> next{0};
   std::optional<Progress> progress;
   if (options.show_progress) progress.emplace("tasks", options.count);
 
@@ -46,20 +44,16 @@ TrialReport run_trial(Judge& judge, const TrialOptions& options) {
     const std::string text = kernel + "\n/*\n" + drawn.task.pytorch + "\n" + verdict.feedback + "\n*/\n";
     (void)write_file_atomic(options.keep / name, text);
   };
-  const auto work = [&] {
-    for (std::uint64_t at = next++; at < options.count && !interrupted(); at = next++) {
-      const DrawnTask drawn = stream.task_at(options.first + at);
-      for (const Level level : levels_of(drawn.problem)) {
-        if (options.only_level && level != *options.only_level) continue;
-        const std::string kernel = stream.kernel_for(drawn, level, options.house_style ? house_style : 1);
-        note(drawn, level, kernel, judge.judge(drawn.task, kernel, drawn.task.name));
-      }
-      if (progress) progress->advance(1, drawn.task.name);
+  parallel_for(options.count, options.workers, [&](std::size_t at) {
+    if (interrupted()) return;
+    const DrawnTask drawn = stream.task_at(options.first + at);
+    for (const Level level : levels_of(drawn.problem)) {
+      if (options.only_level && level != *options.only_level) continue;
+      const std::string kernel = stream.kernel_for(drawn, level, options.house_style ? house_style : 1);
+      note(drawn, level, kernel, judge.judge(drawn.task, kernel, drawn.task.name));
     }
-  };
-  std::vector<std::jthread> threads;
-  for (int i = 0; i < std::max(options.workers, 1); ++i) threads.emplace_back(work);
-  threads.clear();
+    if (progress) progress->advance(1, drawn.task.name);
+  });
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }
