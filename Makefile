@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check page-check include-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check page-check include-check length-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -28,6 +28,7 @@ test: setup
 	@$(STEP) "format check" $(MAKE) --no-print-directory format-check
 	@$(STEP) "page check" $(MAKE) --no-print-directory page-check
 	@$(STEP) "include check" $(MAKE) --no-print-directory include-check
+	@$(STEP) "length check" $(MAKE) --no-print-directory length-check
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
@@ -85,6 +86,12 @@ page-check:
 include-check:
 	@scripts/check_includes.py
 	@scripts/check_includes.py --self-test
+
+# No function over 100 lines, but for a short list with reasons; planted ones must be found. No more repeated lines than there are now.
+length-check:
+	@scripts/long_functions.py
+	@scripts/long_functions.py --self-test
+	@scripts/repeated_lines.py --show 0 --most 10
 
 lint: build
 	@clang-tidy-$(CLANG_VERSION) --quiet -p build $(filter-out src/kernel/reference/torch/%,$(filter %.cpp,$(SOURCES)))

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/installed_files.h"
 #include "base/run_log/run_log.h"
 #include "model/decoder/model_name.h"
-#include "model/weights/bounded_json.h"
 #include "model/weights/mapped_file.h"
 
 namespace kw {

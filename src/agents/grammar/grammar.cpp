@@ -184,51 +184,29 @@ void draw_broadcast(GrammarParts& parts) {
 
 Problem draw_problem(Random& random, Family family) {
   GrammarParts parts(random, family);
-  switch (family) {
-    case Family::elementwise:
+  switch (kind_of(family)) {
+    case FamilyKind::elementwise:
       draw_elementwise(parts);
       break;
-    case Family::broadcast:
+    case FamilyKind::broadcast:
       draw_broadcast(parts);
       break;
-    case Family::reduce_last:
-    case Family::reduce_first:
-    case Family::reduce_middle:
-    case Family::reduce_all:
-    case Family::arg_reduce:
-    case Family::logsumexp:
+    case FamilyKind::reduction:
       draw_reduction(parts);
       break;
-    case Family::softmax:
-    case Family::log_softmax:
-    case Family::causal_softmax:
-    case Family::layer_norm:
-    case Family::rms_norm:
-    case Family::l2_normalize:
+    case FamilyKind::row_norm:
       draw_row_norm(parts);
       break;
-    case Family::transpose:
-    case Family::permute:
-    case Family::gather_rows:
-    case Family::take_along:
-    case Family::scatter_add:
+    case FamilyKind::movement:
       draw_movement(parts);
       break;
-    case Family::cumsum:
-    case Family::cummax:
-    case Family::exclusive_cumsum:
+    case FamilyKind::scan:
       draw_scan(parts);
       break;
-    case Family::max_pool1d:
-    case Family::max_pool2d:
-    case Family::avg_pool1d:
-    case Family::avg_pool2d:
-    case Family::conv1d:
-    case Family::conv2d:
-    case Family::depthwise_conv2d:
+    case FamilyKind::window:
       draw_window(parts);
       break;
-    default:
+    case FamilyKind::product:
       draw_product(parts);
       break;
   }

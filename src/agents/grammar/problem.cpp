@@ -67,6 +67,57 @@ std::optional<Family> family_from_name(std::string_view name) {
   const auto place = place_of(family_names, name);
   return place ? std::optional(static_cast<Family>(*place)) : std::nullopt;
 }
+
+FamilyKind kind_of(Family family) {
+  switch (family) {
+    case Family::elementwise:
+      return FamilyKind::elementwise;
+    case Family::broadcast:
+      return FamilyKind::broadcast;
+    case Family::reduce_last:
+    case Family::reduce_first:
+    case Family::reduce_middle:
+    case Family::reduce_all:
+    case Family::arg_reduce:
+    case Family::logsumexp:
+      return FamilyKind::reduction;
+    case Family::softmax:
+    case Family::log_softmax:
+    case Family::causal_softmax:
+    case Family::layer_norm:
+    case Family::rms_norm:
+    case Family::l2_normalize:
+      return FamilyKind::row_norm;
+    case Family::transpose:
+    case Family::permute:
+    case Family::gather_rows:
+    case Family::take_along:
+    case Family::scatter_add:
+      return FamilyKind::movement;
+    case Family::cumsum:
+    case Family::cummax:
+    case Family::exclusive_cumsum:
+      return FamilyKind::scan;
+    case Family::max_pool1d:
+    case Family::max_pool2d:
+    case Family::avg_pool1d:
+    case Family::avg_pool2d:
+    case Family::conv1d:
+    case Family::conv2d:
+    case Family::depthwise_conv2d:
+      return FamilyKind::window;
+    case Family::matmul:
+    case Family::matmul_nt:
+    case Family::matmul_tn:
+    case Family::batched_matmul:
+    case Family::matvec:
+    case Family::attention_scores:
+    case Family::attention_values:
+      return FamilyKind::product;
+  }
+  return FamilyKind::product;
+}
+
 std::string_view name_of(Level level) { return level_names[static_cast<std::size_t>(level)]; }
 std::optional<Level> level_from_name(std::string_view name) {
   const auto place = place_of(level_names, name);
@@ -166,18 +217,11 @@ std::string structure_of(const Problem& problem) {
     case Family::permute:
       for (int axis : problem.permutation) text += ":" + std::to_string(axis);
       break;
-    case Family::max_pool1d:
-    case Family::max_pool2d:
-    case Family::avg_pool1d:
-    case Family::avg_pool2d:
-    case Family::conv1d:
-    case Family::conv2d:
-    case Family::depthwise_conv2d:
-      text += fmt::format(":{}:{}:{}", problem.window, problem.stride, problem.padding);
-      break;
     default:
       break;
   }
+  if (kind_of(problem.family) == FamilyKind::window)
+    text += fmt::format(":{}:{}:{}", problem.window, problem.stride, problem.padding);
   if (problem.causal) text += ":causal";
   return text + "|" + canonical_text({&problem.pre, &problem.post}, labels);
 }

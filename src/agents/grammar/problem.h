@@ -53,6 +53,10 @@ enum class Family : std::uint8_t {
 };
 inline constexpr int family_count = static_cast<int>(Family::attention_values) + 1;
 std::string_view name_of(Family family);
+
+// Families that are drawn alike.
+enum class FamilyKind : std::uint8_t { elementwise, broadcast, reduction, row_norm, movement, scan, window, product };
+FamilyKind kind_of(Family family);
 std::optional<Family> family_from_name(std::string_view name);
 
 // What a kernel makes use of; higher ones are meant to be faster.

@@ -130,22 +130,81 @@ std::string last_derived(Draft& draft, RowPlan& plan, const std::string& folded,
   return lines;
 }
 
+namespace {
+
+std::string sum_name(Names& names) { return names.pick({"sum", "acc", "total", "s"}); }
+
+// Its name.
+std::string mean_phase(Names& names, RowPlan& plan) {
+  const std::string name = names.pick({"mean", "mu", "avg"});
+  plan.phases.push_back({Fold::sum, sum_name(names), "", name, "$f / $n"});
+  return name;
+}
+
+std::string result_name(Names& names, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::mean:
+      return names.pick({"mean", "avg"});
+    case Reduction::variance:
+      return names.pick({"var", "variance"});
+    case Reduction::norm1:
+    case Reduction::norm2:
+      return names.pick({"norm", "row_norm"});
+    case Reduction::mean_square:
+      return names.pick({"mean_sq", "ms"});
+    default:
+      return names.pick({"res", "r"});
+  }
+}
+
+RowPlan reduction_plan(Names& names, Reduction reduction) {
+  RowPlan plan;
+  const std::string result = result_name(names, reduction);
+  switch (reduction) {
+    case Reduction::sum:
+      plan.phases.push_back({Fold::sum, sum_name(names), "", result, ""});
+      break;
+    case Reduction::mean:
+      plan.phases.push_back({Fold::sum, sum_name(names), "", result, "$f / $n"});
+      break;
+    case Reduction::maximum:
+      plan.phases.push_back({Fold::maximum, names.pick({"best", "top", "mx", "acc"}), "", result, ""});
+      break;
+    case Reduction::minimum:
+      plan.phases.push_back({Fold::minimum, names.pick({"best", "low", "mn", "acc"}), "", result, ""});
+      break;
+    case Reduction::norm1:
+      plan.phases.push_back({Fold::sum, sum_name(names), "fabsf($v)", result, ""});
+      break;
+    case Reduction::norm2:
+      plan.phases.push_back({Fold::sum, sum_name(names), "$v * $v", result, "sqrtf($f)"});
+      break;
+    case Reduction::mean_square:
+      plan.phases.push_back({Fold::sum, sum_name(names), "$v * $v", result, "$f / $n"});
+      break;
+    case Reduction::variance: {
+      const std::string mean = mean_phase(names, plan);
+      plan.phases.push_back({Fold::sum, names.pick({"sq", "m2", "dev"}), fmt::format("($v - {0}) * ($v - {0})", mean),
+                             result, "$f / $n"});
+      break;
+    }
+  }
+  plan.result = result;
+  return plan;
+}
+
+}  // namespace
+
 RowPlan row_plan(Draft& draft) {
   Names& names = draft.names;
-  const auto sum_name = [&] { return names.pick({"sum", "acc", "total", "s"}); };
   RowPlan plan;
-  const auto mean_phase = [&] {
-    const std::string name = names.pick({"mean", "mu", "avg"});
-    plan.phases.push_back({Fold::sum, sum_name(), "", name, "$f / $n"});
-    return name;
-  };
   const auto max_phase = [&] {
     const std::string name = names.pick({"row_max", "peak", "m_row", "largest"});
     plan.phases.push_back({Fold::maximum, names.pick({"best", "top", "mx", "max_value"}), "", name, ""});
     return name;
   };
   const auto exp_sum_phase = [&](const std::string& peak, const std::string& derived, const std::string& name) {
-    plan.phases.push_back({Fold::sum, sum_name(), "expf($v - " + peak + ")", name, derived});
+    plan.phases.push_back({Fold::sum, sum_name(names), "expf($v - " + peak + ")", name, derived});
   };
   switch (draft.problem.family) {
     case Family::softmax:
@@ -175,7 +234,7 @@ RowPlan row_plan(Draft& draft) {
     }
     case Family::layer_norm: {
       plan.per_element = true;
-      const std::string mean = mean_phase();
+      const std::string mean = mean_phase(names, plan);
       const std::string scale = names.pick({"inv_std", "rstd", "inv"});
       plan.phases.push_back({Fold::sum, names.pick({"sq", "var_sum", "m2"}),
                              fmt::format("($v - {0}) * ($v - {0})", mean), scale, "rsqrtf($f / $n + 1e-5f)"});
@@ -193,58 +252,7 @@ RowPlan row_plan(Draft& draft) {
       return plan;
     }
     default:
-      break;
+      return reduction_plan(names, draft.problem.reduction);
   }
-  std::string result;
-  switch (draft.problem.reduction) {
-    case Reduction::mean:
-      result = names.pick({"mean", "avg"});
-      break;
-    case Reduction::variance:
-      result = names.pick({"var", "variance"});
-      break;
-    case Reduction::norm1:
-    case Reduction::norm2:
-      result = names.pick({"norm", "row_norm"});
-      break;
-    case Reduction::mean_square:
-      result = names.pick({"mean_sq", "ms"});
-      break;
-    default:
-      result = names.pick({"res", "r"});
-      break;
-  }
-  switch (draft.problem.reduction) {
-    case Reduction::sum:
-      plan.phases.push_back({Fold::sum, sum_name(), "", result, ""});
-      break;
-    case Reduction::mean:
-      plan.phases.push_back({Fold::sum, sum_name(), "", result, "$f / $n"});
-      break;
-    case Reduction::maximum:
-      plan.phases.push_back({Fold::maximum, names.pick({"best", "top", "mx", "acc"}), "", result, ""});
-      break;
-    case Reduction::minimum:
-      plan.phases.push_back({Fold::minimum, names.pick({"best", "low", "mn", "acc"}), "", result, ""});
-      break;
-    case Reduction::norm1:
-      plan.phases.push_back({Fold::sum, sum_name(), "fabsf($v)", result, ""});
-      break;
-    case Reduction::norm2:
-      plan.phases.push_back({Fold::sum, sum_name(), "$v * $v", result, "sqrtf($f)"});
-      break;
-    case Reduction::mean_square:
-      plan.phases.push_back({Fold::sum, sum_name(), "$v * $v", result, "$f / $n"});
-      break;
-    case Reduction::variance: {
-      const std::string mean = mean_phase();
-      plan.phases.push_back({Fold::sum, names.pick({"sq", "m2", "dev"}), fmt::format("($v - {0}) * ($v - {0})", mean),
-                             result, "$f / $n"});
-      break;
-    }
-  }
-  plan.result = result;
-  return plan;
 }
-
 }  // namespace kw

@@ -188,6 +188,55 @@ __global__ void $kernel($params) {
   return draft.finish(body, draft.launch_over("work", block, {count.argument}, setup));
 }
 
+namespace {
+
+// One thread for each element; the indices of narrow operands are divided out of its number.
+std::string write_flat_broadcast(Draft& draft, const std::string& block) {
+  const Problem& p = draft.problem;
+  const auto& dims = p.output_shape;
+  const bool planes = dims.size() == 3;
+  const std::string width = dims.back();
+  const std::vector<std::string> sizes = size_order(p);
+  const std::string i = draft.names.pick({"i", "idx", "index", "tid"});
+  const std::string row = planes ? "" : draft.names.pick({"row", "r", "y_index"});
+  const std::string col = draft.names.pick(planes ? std::initializer_list<std::string_view>{"c", "channel", "ch"}
+                                                  : std::initializer_list<std::string_view>{"col", "c", "column"});
+  std::string setup;
+  const auto needs = [&](const char* label) {
+    return std::any_of(p.operands.begin(), p.operands.end(), [&](const Operand& o) { return o.label == label; });
+  };
+  if (planes && needs("channel"))
+    setup += fmt::format("{} {} = {} / {} % {};\n", draft.local("int"), col, i, width, dims[1]);
+  if (!planes && needs("column")) setup += fmt::format("{} {} = {} / {};\n", draft.local("int"), row, i, width);
+  if (!planes && needs("row")) setup += fmt::format("{} {} = {} % {};\n", draft.local("int"), col, i, width);
+  const auto code = draft.element(p.pre, [&](const Operand& o) {
+    if (o.label == "full") return i;
+    if (o.label == "column") return row;
+    if (o.label == "last") return i + " % " + width;
+    return col;
+  });
+  const std::string lines =
+      setup + code.lines + fmt::format("{}[{}] = {};\n", draft.out, i, draft.to_output(code.value));
+  std::string total = dims[0];
+  for (std::size_t d = 1; d < dims.size(); ++d) total += " * " + dims[d];
+  const std::string body = fill(draft, R"(
+// One thread for each element of the output.
+__global__ void $kernel($params) {
+  $int $i = $index;
+  $lines
+}
+)",
+                                {{"i", i},
+                                 {"params", draft.parameters(sizes)},
+                                 {"index", draft.thread_index()},
+                                 {"lines", guarded(draft, i, total, lines)}});
+  const std::string n = draft.names.pick({"total", "count"});
+  const std::string setup_line = fmt::format("{} {} = {};\n", draft.local("int"), n, total);
+  return draft.finish(body, draft.launch_over(n, block, sizes, setup_line));
+}
+
+}  // namespace
+
 std::string write_broadcast(Draft& draft) {
   const Problem& p = draft.problem;
   const auto& dims = p.output_shape;
@@ -195,44 +244,7 @@ std::string write_broadcast(Draft& draft) {
   const std::string width = dims.back();
   const std::string block = draft.block_size({256, 256, 128});
   const std::vector<std::string> sizes = size_order(p);
-  if (draft.level == Level::naive) {
-    const std::string i = draft.names.pick({"i", "idx", "index", "tid"});
-    const std::string row = planes ? "" : draft.names.pick({"row", "r", "y_index"});
-    const std::string col = draft.names.pick(planes ? std::initializer_list<std::string_view>{"c", "channel", "ch"}
-                                                    : std::initializer_list<std::string_view>{"col", "c", "column"});
-    std::string setup;
-    const auto needs = [&](const char* label) {
-      return std::any_of(p.operands.begin(), p.operands.end(), [&](const Operand& o) { return o.label == label; });
-    };
-    if (planes && needs("channel"))
-      setup += fmt::format("{} {} = {} / {} % {};\n", draft.local("int"), col, i, width, dims[1]);
-    if (!planes && needs("column")) setup += fmt::format("{} {} = {} / {};\n", draft.local("int"), row, i, width);
-    if (!planes && needs("row")) setup += fmt::format("{} {} = {} % {};\n", draft.local("int"), col, i, width);
-    const auto code = draft.element(p.pre, [&](const Operand& o) {
-      if (o.label == "full") return i;
-      if (o.label == "column") return row;
-      if (o.label == "last") return i + " % " + width;
-      return col;
-    });
-    const std::string lines =
-        setup + code.lines + fmt::format("{}[{}] = {};\n", draft.out, i, draft.to_output(code.value));
-    std::string total = dims[0];
-    for (std::size_t d = 1; d < dims.size(); ++d) total += " * " + dims[d];
-    const std::string body = fill(draft, R"(
-// One thread for each element of the output.
-__global__ void $kernel($params) {
-  $int $i = $index;
-  $lines
-}
-)",
-                                  {{"i", i},
-                                   {"params", draft.parameters(sizes)},
-                                   {"index", draft.thread_index()},
-                                   {"lines", guarded(draft, i, total, lines)}});
-    const std::string n = draft.names.pick({"total", "count"});
-    const std::string setup_line = fmt::format("{} {} = {};\n", draft.local("int"), n, total);
-    return draft.finish(body, draft.launch_over(n, block, sizes, setup_line));
-  }
+  if (draft.level == Level::naive) return write_flat_broadcast(draft, block);
   // One block row for each row (or plane of a channel), so that nothing is divided.
   const std::string row = draft.names.pick(planes ? std::initializer_list<std::string_view>{"plane", "p", "image"}
                                                   : std::initializer_list<std::string_view>{"row", "r"});

@@ -85,6 +85,22 @@ class ProductWriter {
     return text + (lead_.empty() ? ")" : ", " + z_count() + ")");
   }
 
+  // The fields of one text, and those that every product has.
+  Fields with_common(Fields fields) const {
+    const Fields common{{"params", d_.parameters(sizes())},
+                        {"z", z_line()},
+                        {"col", col_},
+                        {"row", row_},
+                        {"m", m_},
+                        {"n", n_},
+                        {"k", k_},
+                        {"kk", kk_},
+                        {"inc", d_.increment(kk_)},
+                        {"sum", sum_}};
+    fields.insert(fields.end(), common.begin(), common.end());
+    return fields;
+  }
+
   std::string naive() {
     const int height = d_.random.uniform() < 0.6 ? 16 : 8;
     const int width = height == 16 ? 16 : 32;
@@ -102,21 +118,11 @@ __global__ void $kernel($params) {
   $store
 }
 )",
-                                  {{"params", d_.parameters(sizes())},
-                                   {"x", d_.thread_index("x")},
-                                   {"y", d_.thread_index("y")},
-                                   {"z", z_line()},
-                                   {"col", col_},
-                                   {"row", row_},
-                                   {"m", m_},
-                                   {"n", n_},
-                                   {"k", k_},
-                                   {"kk", kk_},
-                                   {"inc", d_.increment(kk_)},
-                                   {"sum", sum_},
-                                   {"left", left(row_, kk_)},
-                                   {"right", right(kk_, col_)},
-                                   {"store", store(sum_, row_, col_)}});
+                                  with_common({{"x", d_.thread_index("x")},
+                                               {"y", d_.thread_index("y")},
+                                               {"left", left(row_, kk_)},
+                                               {"right", right(kk_, col_)},
+                                               {"store", store(sum_, row_, col_)}}));
     return d_.finish(body, d_.launch_grid(grid(std::to_string(width), std::to_string(height)),
                                           fmt::format("dim3({}, {})", width, height), sizes()));
   }
@@ -181,27 +187,17 @@ __global__ void $kernel($params) {
   }
 }
 )",
-                                  {{"params", d_.parameters(sizes())},
-                                   {"z", z_line()},
-                                   {"tile", tile},
-                                   {"pad", right_turned_ || d_.random.uniform() < 0.3 ? " + 1" : ""},
-                                   {"left_pad", left_turned_ ? " + 1" : ""},
-                                   {"read_left", read_left(a, tile, tx, ty, start)},
-                                   {"read_right", read_right(b, tile, tx, ty, start)},
-                                   {"a", a},
-                                   {"b", b},
-                                   {"tx", tx},
-                                   {"ty", ty},
-                                   {"start", start},
-                                   {"col", col_},
-                                   {"row", row_},
-                                   {"m", m_},
-                                   {"n", n_},
-                                   {"k", k_},
-                                   {"kk", kk_},
-                                   {"inc", d_.increment(kk_)},
-                                   {"sum", sum_},
-                                   {"store", store(sum_, row_, col_)}});
+                                  with_common({{"tile", tile},
+                                               {"pad", right_turned_ || d_.random.uniform() < 0.3 ? " + 1" : ""},
+                                               {"left_pad", left_turned_ ? " + 1" : ""},
+                                               {"read_left", read_left(a, tile, tx, ty, start)},
+                                               {"read_right", read_right(b, tile, tx, ty, start)},
+                                               {"a", a},
+                                               {"b", b},
+                                               {"tx", tx},
+                                               {"ty", ty},
+                                               {"start", start},
+                                               {"store", store(sum_, row_, col_)}}));
     return d_.finish(body, d_.launch_grid(grid(tile, tile), fmt::format("dim3({0}, {0})", tile), sizes()));
   }
 
@@ -257,27 +253,19 @@ __global__ void $kernel($params) {
   }
 }
 )",
-        {{"params", d_.parameters(sizes())},
-         {"tile", std::to_string(tile)},
-         {"tm", tm},
-         {"td", td},
-         {"threads", std::to_string(threads)},
-         {"z", z_line()},
-         {"col", col_},
-         {"row", row_},
-         {"m", m_},
-         {"n", n_},
-         {"k", k_},
-         {"kk", kk_},
-         {"inc", d_.increment(kk_)},
-         // Neighbouring threads read neighbouring elements of each factor.
-         {"left_place", left_turned_ ? fmt::format("{0} ra = slot % {1}, ka = slot / {1};", d_.local("int"), tm)
-                                     : fmt::format("{0} ra = slot / {1}, ka = slot % {1};", d_.local("int"), td)},
-         {"right_place", right_turned_ ? fmt::format("{0} cb = slot / {1}, kb = slot % {1};", d_.local("int"), td)
-                                       : fmt::format("{0} cb = slot % {1}, kb = slot / {1};", d_.local("int"), tm)},
-         {"left", left("(first_row + ra)", "(k0 + ka)")},
-         {"right", right("(k0 + kb)", "(first_col + cb)")},
-         {"store", store("sums[u][w]", row_, col_)}});
+        with_common(
+            {{"tile", std::to_string(tile)},
+             {"tm", tm},
+             {"td", td},
+             {"threads", std::to_string(threads)},
+             // Neighbouring threads read neighbouring elements of each factor.
+             {"left_place", left_turned_ ? fmt::format("{0} ra = slot % {1}, ka = slot / {1};", d_.local("int"), tm)
+                                         : fmt::format("{0} ra = slot / {1}, ka = slot % {1};", d_.local("int"), td)},
+             {"right_place", right_turned_ ? fmt::format("{0} cb = slot / {1}, kb = slot % {1};", d_.local("int"), td)
+                                           : fmt::format("{0} cb = slot % {1}, kb = slot / {1};", d_.local("int"), tm)},
+             {"left", left("(first_row + ra)", "(k0 + ka)")},
+             {"right", right("(k0 + kb)", "(first_col + cb)")},
+             {"store", store("sums[u][w]", row_, col_)}}));
     return d_.finish(body, d_.launch_grid(grid(tm, tm), std::to_string(threads), sizes()));
   }
 

@@ -160,6 +160,54 @@ __global__ void $kernel($params) {
   return draft.finish(body, draft.launch_grid(grid, fmt::format("dim3(32, {})", height), sizes));
 }
 
+namespace {
+
+// One row of the result by accesses of several elements: row `from` of the first operand, and the epilogue's operands.
+std::string gathered_vectors(Draft& draft, const VectorType& vector, const std::string& row, const std::string& col,
+                             const std::string& from) {
+  const Problem& p = draft.problem;
+  const std::string& cols = p.operands[0].shape[1];
+  const bool half = vector.type.rfind("__", 0) == 0;
+  const std::string unpack = p.dtype == Dtype::float16 ? "__half22float2" : "__bfloat1622float2";
+  const std::string pack = p.dtype == Dtype::float16 ? "__floats2half2_rn" : "__floats2bfloat162_rn";
+  std::string vec;
+  std::vector<std::string> values(p.operands.size() + 1);
+  std::vector<bool> wide(values.size());
+  const auto read = [&](std::size_t at, const std::string& pointer, const std::string& name) {
+    const std::string text = fmt::format("reinterpret_cast<const {}*>({})[{}]", vector.type, pointer, col);
+    vec += half ? fmt::format("{} {} = {}({});\n", draft.local("float2"), name, unpack, text)
+                : fmt::format("{} {} = {};\n", draft.local(vector.type), name, text);
+    values[at] = name;
+    wide[at] = true;
+  };
+  read(values.size() - 1, fmt::format("{} + {} * {}", draft.in[0], from, cols),
+       draft.names.pick({"v", "picked", "a4"}));
+  for (int o : draft.operands_of(p.post)) {
+    const auto at = static_cast<std::size_t>(o);
+    if (o == p.result_index()) continue;
+    if (p.operands[at].is_scalar()) {
+      values[at] = draft.in[at];
+      continue;
+    }
+    read(at, p.operands[at].label == "row" ? draft.in[at] : fmt::format("{} + {} * {}", draft.in[at], row, cols),
+         draft.names.pick({"b4", "q", "w4"}));
+  }
+  std::vector<std::string> results;
+  for (int c = 0; c < vector.width; ++c) {
+    std::vector<std::string> own = values;
+    for (std::size_t at = 0; at < own.size(); ++at)
+      if (wide[at]) own[at] += fmt::format(".{}", "xyzw"[c]);
+    results.push_back(p.post.trivial() ? own.back() : draft.element_of_values(p.post, own).value);
+  }
+  std::string packed;
+  for (const std::string& each : results) packed += (packed.empty() ? "" : ", ") + each;
+  packed = (half ? pack : "make_" + vector.type) + "(" + packed + ")";
+  vec += fmt::format("reinterpret_cast<{}*>({} + {} * {})[{}] = {};\n", vector.type, draft.out, row, cols, col, packed);
+  return vec;
+}
+
+}  // namespace
+
 std::string write_gather(Draft& draft) {
   const Problem& p = draft.problem;
   const bool along = p.family == Family::take_along, scatter = p.family == Family::scatter_add;
@@ -255,46 +303,8 @@ __global__ void $kernel($params) {
   } else {
     const VectorType vector = vector_type(draft);
     draft.style.function_form = true;
-    const std::string w = std::to_string(vector.width);
-    const bool half = vector.type.rfind("__", 0) == 0;
-    const std::string unpack = p.dtype == Dtype::float16 ? "__half22float2" : "__bfloat1622float2";
-    const std::string pack = p.dtype == Dtype::float16 ? "__floats2half2_rn" : "__floats2bfloat162_rn";
-    std::string vec;
-    std::vector<std::string> values(p.operands.size() + 1);
-    std::vector<bool> wide(values.size());
-    const auto read = [&](std::size_t at, const std::string& pointer, const std::string& name) {
-      const std::string text = fmt::format("reinterpret_cast<const {}*>({})[{}]", vector.type, pointer, col);
-      vec += half ? fmt::format("{} {} = {}({});\n", draft.local("float2"), name, unpack, text)
-                  : fmt::format("{} {} = {};\n", draft.local(vector.type), name, text);
-      values[at] = name;
-      wide[at] = true;
-    };
-    read(values.size() - 1, fmt::format("{} + {} * {}", draft.in[0], from, cols),
-         draft.names.pick({"v", "picked", "a4"}));
-    for (int o : draft.operands_of(p.post)) {
-      const auto at = static_cast<std::size_t>(o);
-      if (o == p.result_index()) continue;
-      if (p.operands[at].is_scalar()) {
-        values[at] = draft.in[at];
-        continue;
-      }
-      read(at, p.operands[at].label == "row" ? draft.in[at] : fmt::format("{} + {} * {}", draft.in[at], row, cols),
-           draft.names.pick({"b4", "q", "w4"}));
-    }
-    std::vector<std::string> results;
-    for (int c = 0; c < vector.width; ++c) {
-      std::vector<std::string> own = values;
-      for (std::size_t at = 0; at < own.size(); ++at)
-        if (wide[at]) own[at] += fmt::format(".{}", "xyzw"[c]);
-      results.push_back(p.post.trivial() ? own.back() : draft.element_of_values(p.post, own).value);
-    }
-    std::string packed;
-    for (const std::string& each : results) packed += (packed.empty() ? "" : ", ") + each;
-    packed = (half ? pack : "make_" + vector.type) + "(" + packed + ")";
-    vec +=
-        fmt::format("reinterpret_cast<{}*>({} + {} * {})[{}] = {};\n", vector.type, draft.out, row, cols, col, packed);
-    fields.emplace_back("vec", vec);
-    fields.emplace_back("n", w);
+    fields.emplace_back("vec", gathered_vectors(draft, vector, row, col, from));
+    fields.emplace_back("n", std::to_string(vector.width));
     fields.emplace_back("lines", lines());
     body = fill(draft, R"(
 // One block for each row, $n elements an access where the row's length allows it.

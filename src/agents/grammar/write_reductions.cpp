@@ -168,12 +168,65 @@ __global__ void $kernel($params) {
   return draft.finish(body, draft.launch_grid(grid, fmt::format("dim3(32, {})", height), sizes));
 }
 
+namespace {
+
+// Whole vectors of the input, then what is left of it.
+std::string vector_loop(Draft& draft, const RowPhase& phase, const std::string& i, const std::string& n) {
+  const Problem& p = draft.problem;
+  const std::string acc = draft.accumulator(), a = phase.accumulator;
+  const VectorType vector = vector_type(draft);
+  draft.style.function_form = true;
+  std::string body;
+  {
+    Names::Scope scope(draft.names);
+    std::vector<std::string> values(p.operands.size() + 1);
+    std::vector<bool> wide(values.size());
+    for (int o : draft.operands_of(p.pre)) {
+      const auto at = static_cast<std::size_t>(o);
+      values[at] = draft.in[at];
+      if (p.operands[at].is_scalar()) continue;
+      values[at] = draft.names.pick({"v", "q", "a4", "vec"});
+      wide[at] = true;
+      body += fmt::format("{} {} = reinterpret_cast<const {}*>({})[{}];\n", draft.local(vector.type), values[at],
+                          vector.type, draft.in[at], i);
+    }
+    for (int c = 0; c < vector.width; ++c) {
+      std::vector<std::string> own = values;
+      for (std::size_t at = 0; at < own.size(); ++at)
+        if (wide[at]) own[at] += fmt::format(".{}", "xyzw"[c]);
+      std::string value = draft.element_of_values(p.pre, own).value;
+      if (!phase.term.empty() && !p.pre.trivial()) {
+        const std::string name = draft.names.pick({"e" + std::to_string(c), "x" + std::to_string(c)});
+        body += fmt::format("{} {} = {};\n", draft.local(acc), name, value);
+        value = name;
+      }
+      body += fold_step(draft, phase.fold, a, phase.term.empty() ? value : substitute(phase.term, value, "", n));
+    }
+  }
+  return fill(draft, R"(
+$int vectors = $n / $w;
+for (int $i = $index; $i < vectors; $i += blockDim.x * gridDim.x) {
+  $body
+}
+for (int $i = vectors * $w + $index; $i < $n; $i += blockDim.x * gridDim.x) {
+  $tail
+}
+)",
+              {{"n", n},
+               {"w", std::to_string(vector.width)},
+               {"i", i},
+               {"index", draft.thread_index()},
+               {"body", body},
+               {"tail", fold_lines(draft, phase, i, n, a)}});
+}
+
+}  // namespace
+
 std::string write_full_reduction(Draft& draft) {
   const Problem& p = draft.problem;
   const std::string n = p.operands.front().shape.front();
   RowPlan plan = row_plan(draft);
   const RowPhase& phase = plan.phases.front();
-  const std::string acc = draft.accumulator();
   const std::string i = draft.names.pick({"i", "idx", "k", "j"});
   const std::string partial = draft.names.pick({"partial", "partials", "scratch", "temp", "block_results"});
   const std::string parts = draft.names.pick({"parts", "num_parts", "pieces"});
@@ -190,50 +243,7 @@ std::string write_full_reduction(Draft& draft) {
   };
   std::string loop;
   if (draft.level == Level::vectorised && p.dtype != Dtype::float16 && p.dtype != Dtype::bfloat16) {
-    const VectorType vector = vector_type(draft);
-    draft.style.function_form = true;
-    std::string body;
-    {
-      Names::Scope scope(draft.names);
-      std::vector<std::string> values(p.operands.size() + 1);
-      std::vector<bool> wide(values.size());
-      for (int o : draft.operands_of(p.pre)) {
-        const auto at = static_cast<std::size_t>(o);
-        values[at] = draft.in[at];
-        if (p.operands[at].is_scalar()) continue;
-        values[at] = draft.names.pick({"v", "q", "a4", "vec"});
-        wide[at] = true;
-        body += fmt::format("{} {} = reinterpret_cast<const {}*>({})[{}];\n", draft.local(vector.type), values[at],
-                            vector.type, draft.in[at], i);
-      }
-      for (int c = 0; c < vector.width; ++c) {
-        std::vector<std::string> own = values;
-        for (std::size_t at = 0; at < own.size(); ++at)
-          if (wide[at]) own[at] += fmt::format(".{}", "xyzw"[c]);
-        std::string value = draft.element_of_values(p.pre, own).value;
-        if (!phase.term.empty() && !p.pre.trivial()) {
-          const std::string name = draft.names.pick({"e" + std::to_string(c), "x" + std::to_string(c)});
-          body += fmt::format("{} {} = {};\n", draft.local(acc), name, value);
-          value = name;
-        }
-        body += fold_step(draft, phase.fold, a, phase.term.empty() ? value : substitute(phase.term, value, "", n));
-      }
-    }
-    loop = fill(draft, R"(
-$int vectors = $n / $w;
-for (int $i = $index; $i < vectors; $i += blockDim.x * gridDim.x) {
-  $body
-}
-for (int $i = vectors * $w + $index; $i < $n; $i += blockDim.x * gridDim.x) {
-  $tail
-}
-)",
-                {{"n", n},
-                 {"w", std::to_string(vector.width)},
-                 {"i", i},
-                 {"index", draft.thread_index()},
-                 {"body", body},
-                 {"tail", fold_lines(draft, phase, i, n, a)}});
+    loop = vector_loop(draft, phase, i, n);
   } else {
     const std::string step = naive ? parts : "blockDim.x * gridDim.x";
     const std::string from = naive ? "part" : draft.thread_index();

@@ -73,6 +73,8 @@ std::vector<Level> levels_of(const Problem& problem) {
 std::string write_kernel(const Problem& problem, Level level, Random& random, bool formulas) {
   Draft draft(problem, level, random);
   if (formulas) use_formulas(draft.style);
+  if (kind_of(problem.family) == FamilyKind::row_norm) return write_row_norm(draft);
+  if (kind_of(problem.family) == FamilyKind::scan) return write_scan(draft);
   switch (problem.family) {
     case Family::elementwise:
       return write_elementwise(draft);
@@ -82,13 +84,6 @@ std::string write_kernel(const Problem& problem, Level level, Random& random, bo
     case Family::logsumexp:
     case Family::matvec:
       return write_reduction(draft);
-    case Family::softmax:
-    case Family::log_softmax:
-    case Family::causal_softmax:
-    case Family::layer_norm:
-    case Family::rms_norm:
-    case Family::l2_normalize:
-      return write_row_norm(draft);
     case Family::reduce_first:
     case Family::reduce_middle:
       return write_axis_reduction(draft);
@@ -104,10 +99,6 @@ std::string write_kernel(const Problem& problem, Level level, Random& random, bo
     case Family::take_along:
     case Family::scatter_add:
       return write_gather(draft);
-    case Family::cumsum:
-    case Family::cummax:
-    case Family::exclusive_cumsum:
-      return write_scan(draft);
     case Family::max_pool1d:
     case Family::max_pool2d:
     case Family::avg_pool1d:

@@ -113,8 +113,28 @@ class RoleBook {
     return false;
   }
 
+  // Softmax, norms, scans: a row in, a row out.
+  void rows_to_rows() {
+    row_sizes();
+    row_operands();
+    for (const std::string& name : behind()) {
+      const TensorSpec& spec = input(name);
+      if (spec.is_scalar()) continue;
+      if (spec.shape.size() > 1)
+        add(name, {names::norm_skip});
+      else if (is_factor(name, frame_.root))
+        add(name, {names::norm_weight, names::norm_bias});
+      else
+        add(name, {names::norm_bias, names::norm_weight});
+    }
+    scalars(behind());
+    output(names::output);
+  }
+
   void by_core() {
     const Term& core = book_.at(frame_.scaffold);
+    const FamilyKind kind = kind_of(frame_.family);
+    if (kind == FamilyKind::row_norm || kind == FamilyKind::scan) return rows_to_rows();
     switch (frame_.family) {
       case Family::reduce_middle:
         sizes(shape_of(frame_.pre), {names::middle_outer, names::middle_reduced, names::middle_inner});
@@ -137,29 +157,6 @@ class RoleBook {
         row_operands();
         extras({names::row_vector}, {names::row_second});
         return output(names::reduction_output);
-      case Family::softmax:
-      case Family::log_softmax:
-      case Family::causal_softmax:
-      case Family::layer_norm:
-      case Family::rms_norm:
-      case Family::l2_normalize:
-      case Family::cumsum:
-      case Family::cummax:
-      case Family::exclusive_cumsum:
-        row_sizes();
-        row_operands();
-        for (const std::string& name : behind()) {
-          const TensorSpec& spec = input(name);
-          if (spec.is_scalar()) continue;
-          if (spec.shape.size() > 1)
-            add(name, {names::norm_skip});
-          else if (is_factor(name, frame_.root))
-            add(name, {names::norm_weight, names::norm_bias});
-          else
-            add(name, {names::norm_bias, names::norm_weight});
-        }
-        scalars(behind());
-        return output(names::output);
       case Family::transpose: {
         const auto shape = shape_of(frame_.pre);
         sizes(shape, {names::transpose_rows, names::transpose_cols});

@@ -1,12 +1,11 @@
 #include "agents/reward/verdict_file.h"
 
 #include <array>
-#include <cmath>
 #include <iostream>
 #include <limits>
 #include <string>
-#include <vector>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
 
 namespace kw {
@@ -14,78 +13,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t max_depth = 8;
-constexpr std::size_t max_members = 128;  // an ordered object is searched from its beginning
-constexpr std::size_t max_elements = 20'000;
-constexpr std::size_t max_values = 400'000;
-
-// Builds the value while the text is read, so a bound stops the reading and not only the result.
-class VerdictBuilder : public nlohmann::json_sax<Json> {
- public:
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(std::int64_t value) override { return add(value); }
-  bool number_unsigned(std::uint64_t value) override { return add(value); }
-  bool number_float(double value, const std::string&) override {
-    return std::isfinite(value) ? add(value) : fail("a number is not finite");
-  }
-  bool string(std::string& value) override { return add(std::move(value)); }
-  bool binary(Json::binary_t&) override { return fail("binary values are not JSON"); }
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(std::string& name) override {
-    if (open_.back()->size() >= max_members) return fail("an object has too many members");
-    if (open_.back()->contains(name)) return fail("the key '" + name.substr(0, 100) + "' comes twice");
-    key_ = std::move(name);
-    return true;
-  }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    return fail("not valid JSON at byte " + std::to_string(position));
-  }
-
-  Json root;
-  std::string problem;
-
- private:
-  bool fail(std::string message) {
-    if (problem.empty()) problem = std::move(message);
-    return false;
-  }
-  bool add(Json value) { return place(std::move(value)) != nullptr; }
-  Json* place(Json value) {
-    if (++values_ > max_values) {
-      fail("more values than a verdict has");
-      return nullptr;
-    }
-    if (open_.empty()) return &(root = std::move(value));
-    Json& parent = *open_.back();
-    if (parent.is_object()) return &(parent[key_] = std::move(value));
-    if (parent.size() >= max_elements) {
-      fail("a list is longer than a verdict's");
-      return nullptr;
-    }
-    parent.push_back(std::move(value));
-    return &parent.back();
-  }
-  bool open(Json container) {
-    if (open_.size() >= max_depth) return fail("nested deeper than a verdict");
-    Json* placed = place(std::move(container));
-    if (placed == nullptr) return false;
-    open_.push_back(placed);
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  // Pointers stay good: only the innermost open container grows, and nothing points into it but at itself.
-  std::vector<Json*> open_;
-  std::string key_;
-  std::size_t values_ = 0;
-};
+// Generous for a verdict; without them a line of a few bytes could cost seconds.
+constexpr JsonBounds verdict_bounds{
+    .max_depth = 8, .min_bytes_per_value = 1, .max_values = 400'000, .max_members = 128, .max_elements = 20'000};
 
 // Converting a float, or a number out of range, to a whole one would not be an error in verdict_from_json.
 constexpr std::array whole_number_keys{
@@ -148,15 +78,11 @@ Result<void> check_agreement(const Verdict& verdict) {
 
 Result<Verdict> read_verdict_text(std::string_view text) {
   if (text.size() > max_verdict_bytes) return Error{"longer than a verdict can be", "at most 8 MiB", {}};
-  VerdictBuilder builder;
-  if (!Json::sax_parse(text.begin(), text.end(), &builder))
-    return Error{builder.problem.empty() ? "not valid JSON" : builder.problem,
-                 "a verdict is what kernelwright judge --json prints",
-                 {}};
-  if (!builder.root.is_object())
-    return Error{"not a verdict: no JSON object", "a verdict is what kernelwright judge --json prints", {}};
-  KW_TRY_VOID(check_whole_numbers(builder.root));
-  KW_TRY(Verdict verdict, verdict_from_json(builder.root));
+  const auto json = parse_bounded_ordered_json(text, verdict_bounds);
+  if (!json.ok())
+    return Error{"not a verdict: " + json.error().message, "a verdict is what kernelwright judge --json prints", {}};
+  KW_TRY_VOID(check_whole_numbers(*json));
+  KW_TRY(Verdict verdict, verdict_from_json(*json));
   KW_TRY_VOID(check_agreement(verdict));
   return verdict;
 }

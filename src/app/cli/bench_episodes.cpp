@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <iostream>
-#include <thread>
 
 #include "agents/episode/agent_model.h"
 #include "agents/episode/episode_engine.h"
@@ -11,6 +10,7 @@
 #include "app/cli/process_time.h"
 #include "app/evaluate/exam.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "kernel/judge/judge_session.h"
@@ -75,7 +75,7 @@ Result<Json> bench_episodes(const EpisodesArguments& arguments) {
   const double cpu_s = process_tree_cpu_s() - cpu_before;
   if (interrupted()) return Error{"interrupted", "", {}};
   const EngineStatistics counts = engine->statistics();
-  const double cores = std::max(1u, std::thread::hardware_concurrency());
+  const double cores = core_count();
   std::int64_t right = 0;
   for (const Episode& episode : episodes) right += episode.best ? 1 : 0;
   return Json{{"model", model->name()},
@@ -164,13 +164,7 @@ void add_bench_episodes_command(CLI::App& bench, Context& context) {
   command->footer("Example:\n  kernelwright bench episodes --model tiny --in-flight 64");
   command->callback([&context, arguments] {
     const auto measured = bench_episodes(*arguments);
-    if (!measured.ok()) {
-      fail(context, measured.error());
-      if (interrupted()) context.exit_code = exit_interrupted;
-      return;
-    }
-    if (context.json) return print_json(*measured);
-    print_table(*measured);
+    show_measured(context, measured, print_table);
   });
 }
 

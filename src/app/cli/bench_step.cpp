@@ -5,7 +5,6 @@
 #include <chrono>
 #include <iostream>
 #include <set>
-#include <thread>
 
 #include "agents/episode/agent_files.h"
 #include "app/cli/bench_command.h"
@@ -13,6 +12,7 @@
 #include "app/cli/model_source.h"
 #include "app/cli/process_time.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "kernel/judge/judge_session.h"
@@ -194,7 +194,7 @@ Result<Json> bench_step(const StepArguments& arguments) {
   }
   KW_TRY(work.judge_kernels_per_s, judge_alone(arguments, episodes));
   const StepBound bound = bound_of(work, roof);
-  const double cores = std::max(1u, std::thread::hardware_concurrency());
+  const double cores = core_count();
   Json parts = Json::array();
   for (const StepPart& part : bound.parts) parts.push_back(to_json(part, bound.step_s));
   return Json{{"model", arguments.model},
@@ -266,6 +266,16 @@ void print_table(const Json& json) {
 
 }  // namespace
 
+void show_measured(Context& context, const Result<Json>& measured, void (*print_table)(const Json&)) {
+  if (!measured.ok()) {
+    fail(context, measured.error());
+    if (interrupted()) context.exit_code = exit_interrupted;
+    return;
+  }
+  if (context.json) return print_json(*measured);
+  print_table(*measured);
+}
+
 void add_bench_step_command(CLI::App& bench, Context& context) {
   auto* command = bench.add_subcommand(
       "step", "Times a step of reinforcement learning: rollout, judging, update; shows what limits it");
@@ -309,13 +319,7 @@ void add_bench_step_command(CLI::App& bench, Context& context) {
   command->callback([&context, arguments] {
     install_interrupt_handling();
     const auto measured = bench_step(*arguments);
-    if (!measured.ok()) {
-      fail(context, measured.error());
-      if (interrupted()) context.exit_code = exit_interrupted;
-      return;
-    }
-    if (context.json) return print_json(*measured);
-    print_table(*measured);
+    show_measured(context, measured, print_table);
   });
 }
 

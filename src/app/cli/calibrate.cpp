@@ -3,11 +3,11 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <thread>
 
 #include "app/cli/command.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "kernel/judge/measure_corpus.h"
@@ -118,7 +118,7 @@ std::string today() {
 
 // Measures on this machine's GPU and keeps the times in the file.
 Result<void> measure_into(const std::string& file, const DeviceProfile& profile) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = core_count();
   ServiceOptions service_options;
   service_options.pool.workers = cores;
   CompileService service(service_options);
@@ -155,7 +155,7 @@ void run_calibrate(Context& context, CalibrateArguments arguments) {
   if (!measurements.ok()) return fail(context, measurements.error());
   const auto suite = suite_folder();
   if (!suite.ok()) return fail(context, suite.error());
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = core_count();
   CompileService service;
   CountedMeasurements counted;
   Comparison modelled;

@@ -4,13 +4,13 @@
 #include <functional>
 #include <iostream>
 #include <map>
-#include <thread>
 
 #include "agents/agent/prompt_values.h"
 #include "agents/grammar/stream.h"
 #include "app/cli/command.h"
 #include "app/cli/data_export.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "kernel/compile/service.h"
@@ -105,8 +105,6 @@ void show_examples(Context& context, const DataArguments& arguments) {
   if (context.json) print_json(all);
 }
 
-int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
-
 std::uint64_t total_of(const std::map<std::string, std::uint64_t>& counts) {
   std::uint64_t total = 0;
   for (const auto& [name, count] : counts) total += count;
@@ -160,7 +158,7 @@ void make_data(Context& context, const DataArguments& arguments) {
   options.shard_tasks = arguments.shard_tasks;
   options.mutants = arguments.mutants;
   options.formulas = arguments.formulas;
-  options.workers = arguments.workers > 0 ? arguments.workers : cores();
+  options.workers = arguments.workers > 0 ? arguments.workers : core_count();
   if (const auto suite = suite_folder(); suite.ok()) options.suite = *suite;
   const auto session = JudgeSession::start(training_judge(options.workers));
   if (!session.ok()) return fail(context, session.error());
@@ -274,7 +272,7 @@ void check_writers(Context& context, const DataArguments& arguments) {
   options.count = arguments.count;
   options.only_level = *level;
   options.keep = arguments.keep;
-  options.workers = arguments.workers > 0 ? arguments.workers : cores();
+  options.workers = arguments.workers > 0 ? arguments.workers : core_count();
   const auto session = JudgeSession::start(training_judge(options.workers));
   if (!session.ok()) return fail(context, session.error());
   const TrialReport report = run_trial((*session)->judge(), options);

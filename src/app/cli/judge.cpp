@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <thread>
 
 #include "app/cli/command.h"
 #include "app/cli/kernel_argument.h"
 #include "app/cli/verdict_print.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "kernel/judge/batch.h"
@@ -120,7 +120,7 @@ void run_judge(Context& context, const JudgeArguments& arguments) {
   const auto text = read_any_file(arguments.kernel);
   if (!text.ok()) return fail(context, text.error());
   JudgeSessionOptions options = session_options(arguments, 1);
-  options.judging.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.judging.threads = core_count();
   const auto session = JudgeSession::start(options);
   if (!session.ok()) return fail(context, session.error());
   const Verdict verdict = (*session)->judge().judge(*task, *text, arguments.kernel);

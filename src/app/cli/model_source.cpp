@@ -3,10 +3,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
 #include "model/tokenizer/tokenizer_json.h"
 #include "model/tokenizer/vocabulary_sources.h"
-#include "model/weights/bounded_json.h"
 #include "model/weights/gguf_model.h"
 #include "model/weights/huggingface_config.h"
 #include "model/weights/nf4.h"

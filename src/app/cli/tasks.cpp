@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
-#include <thread>
 
 #include "app/cli/command.h"
 #include "app/cli/task_check.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/table.h"
 #include "kernel/task/task_file.h"
@@ -120,21 +120,16 @@ void check_tasks(Context& context, const std::vector<std::string>& names) {
 
   const TaskChecker checker;
   std::vector<TaskCheck> checks(entries.size());
-  std::atomic<std::size_t> next{0}, done{0};
+  std::atomic<std::size_t> done{0};
   Progress progress("tasks", entries.size());
   // The compiler is a pool of processes; a thread for each core keeps it busy.
-  std::vector<std::jthread> threads;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
-    threads.emplace_back([&] {
-      for (std::size_t at = next++; at < entries.size() && !interrupted(); at = next++) {
-        const auto& task = entries[at].task;
-        checks[at] = task.ok() ? checker.check(*task) : TaskCheck::unreadable(task.error());
-        ++done;
-        progress.advance(1, entries[at].name);
-      }
-    });
-  }
-  threads.clear();  // waits
+  parallel_for(entries.size(), core_count(), [&](std::size_t at) {
+    if (interrupted()) return;
+    const auto& task = entries[at].task;
+    checks[at] = task.ok() ? checker.check(*task) : TaskCheck::unreadable(task.error());
+    ++done;
+    progress.advance(1, entries[at].name);
+  });
 
   Table table({"task", "reference", "plan", "compile", "problem"});
   Json json = Json::array();

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
-#include "model/weights/bounded_json.h"
 
 namespace kw {
 namespace {

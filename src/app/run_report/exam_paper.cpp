@@ -44,9 +44,9 @@ Result<std::vector<PaperAnswer>> read_exam_paper(const std::filesystem::path& fi
   std::vector<PaperAnswer> answers;
   for (std::size_t at = 0; at < text.size() && answers.size() < most_answers;) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const auto json = parse_json_text(std::string_view(text).substr(at, end - at), 4);
+    const auto json = parse_bounded_ordered_json(std::string_view(text).substr(at, end - at), stored_json_line);
     at = end + 1;
-    if (!json || !json->is_object()) continue;
+    if (!json.ok()) continue;
     if (auto answer = answer_in(*json)) answers.push_back(std::move(*answer));
   }
   return answers;

@@ -71,8 +71,8 @@ class Reader {
     }
     const auto text = read_file(path, most_json_bytes);
     if (!text.ok()) return lacks(path, text.error().message), Json();
-    auto json = parse_json_text(*text);
-    if (!json || !json->is_object()) return lacks(path, "is damaged"), Json();
+    auto json = parse_bounded_ordered_json(*text, stored_json);
+    if (!json.ok()) return lacks(path, "is damaged"), Json();
     return std::move(*json);
   }
 

@@ -101,10 +101,10 @@ bool stays_inside(const fs::path& name) {
 }
 
 Result<FolderManifest> parse_manifest(const std::string& text) {
-  const auto parsed = parse_json_text(text);
-  if (!parsed) return Error{"the list of files is not JSON", "", {}};
+  const auto parsed = parse_bounded_ordered_json(text, stored_json);
+  if (!parsed.ok()) return Error{"the list of files cannot be read: " + parsed.error().message, "", {}};
   const Json& json = *parsed;
-  if (!json.is_object() || !json.contains("about") || !json.contains("files") || !json["files"].is_array() ||
+  if (!json.contains("about") || !json.contains("files") || !json["files"].is_array() ||
       json["files"].size() > files_limit)
     return Error{"the list of files is not one", "", {}};
   FolderManifest manifest{.about = json["about"], .files = {}};

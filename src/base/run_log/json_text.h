@@ -1,26 +1,18 @@
 #pragma once
-// JSON that was stored by a run and may have been changed since: depth is bounded, because writing deep values
+// JSON that a run stores, and what may have been changed in it since: depth is bounded, because writing deep values
 // recurses.
 
 #include <nlohmann/json.hpp>
 
-#include <optional>
 #include <string>
-#include <string_view>
+
+#include "base/bounded_json.h"
 
 namespace kw {
 
-inline std::optional<nlohmann::ordered_json> parse_json_text(std::string_view text, int depth_limit = 64) {
-  using Json = nlohmann::ordered_json;
-  bool too_deep = false;
-  const auto watch_depth = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > depth_limit;
-    return depth <= depth_limit;
-  };
-  Json json = Json::parse(text, watch_depth, false);
-  if (json.is_discarded() || too_deep) return {};
-  return json;
-}
+// A list of small numbers has two bytes for each, so their share of the text says nothing.
+inline constexpr JsonBounds stored_json{.max_depth = 64, .min_bytes_per_value = 1};
+inline constexpr JsonBounds stored_json_line{.max_depth = 4, .min_bytes_per_value = 1};
 
 // Texts that are not UTF-8 are shown with replacement characters instead of failing.
 inline std::string json_text(const nlohmann::ordered_json& json, int indent = -1) {

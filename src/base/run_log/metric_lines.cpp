@@ -39,8 +39,8 @@ std::optional<double> number_from(const Json& json) {
 }
 
 std::optional<LoggedLine> parse_line(std::string_view text) {
-  const auto json = parse_json_text(text, 4);
-  if (!json || !json->is_object() || !json->contains("step") || !(*json)["step"].is_number_integer()) return {};
+  const auto json = parse_bounded_ordered_json(text, stored_json_line);
+  if (!json.ok() || !json->contains("step") || !(*json)["step"].is_number_integer()) return {};
   LoggedLine line{.step = (*json)["step"].get<std::int64_t>(), .metrics = {}, .texts = {}};
   if (json->contains("text")) {
     if (!(*json)["text"].is_string() || !json->contains("tag") || !(*json)["tag"].is_string()) return {};

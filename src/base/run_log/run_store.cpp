@@ -31,7 +31,8 @@ constexpr std::string_view all_columns =
     "(SELECT max(step) FROM metrics WHERE run = runs.id) FROM runs ";
 
 nlohmann::ordered_json json_or_null(std::string_view text) {
-  return parse_json_text(text).value_or(nlohmann::ordered_json());
+  auto json = parse_bounded_ordered_json(text, stored_json);
+  return json.ok() ? std::move(*json) : nlohmann::ordered_json();
 }
 
 }  // namespace

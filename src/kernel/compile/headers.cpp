@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/text_lines.h"
 
 namespace kw {
 namespace {
@@ -133,16 +134,6 @@ std::string thrust_header_in(std::string_view line) {
     return std::string(folder) + std::string(line.substr(begin, close - begin));
   }
   return {};
-}
-
-template <class Visit>
-void for_each_line(std::string_view text, Visit visit) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    visit(text.substr(0, end));
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
-  }
 }
 
 bool is_wanted(const std::string& file_name) {

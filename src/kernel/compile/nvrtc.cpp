@@ -1,9 +1,9 @@
 #include "kernel/compile/nvrtc.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstdlib>
+
+#include "base/shared_library.h"
 
 namespace kw {
 namespace {
@@ -11,12 +11,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* library_name = "libnvrtc.so.13";
-
-template <class Function>
-bool look_up(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
 
 fs::path library_below(const fs::path& root) {
   for (const char* folder : {"lib", "lib64", "targets/x86_64-linux/lib", "."}) {
@@ -72,25 +66,20 @@ Result<CudaToolkit> find_cuda_toolkit() {
 Result<Nvrtc> Nvrtc::load(const fs::path& library) {
   // Ours first, by its full path: NVRTC itself would take the first one of that name that the system knows.
   const std::string builtins = library.parent_path() / "libnvrtc-builtins.so.13.0";
-  ::dlopen(builtins.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* reason = ::dlerror();
-    return Error{"cannot load " + library.string() + ": " + (reason != nullptr ? reason : "unknown reason"), "", {}};
-  }
+  static_cast<void>(SharedLibrary::open(builtins, SharedLibrary::Names::shared));
+  const auto opened = SharedLibrary::open(library);
+  if (!opened.ok()) return Error{"cannot load " + library.string() + ": " + opened.error().message, "", {}};
   Nvrtc nvrtc{};
   const bool complete =
-      look_up(handle, "nvrtcVersion", nvrtc.get_version) &&
-      look_up(handle, "nvrtcCreateProgram", nvrtc.create_program) &&
-      look_up(handle, "nvrtcDestroyProgram", nvrtc.destroy_program) &&
-      look_up(handle, "nvrtcAddNameExpression", nvrtc.add_name_expression) &&
-      look_up(handle, "nvrtcCompileProgram", nvrtc.compile_program) &&
-      look_up(handle, "nvrtcGetLoweredName", nvrtc.get_lowered_name) &&
-      look_up(handle, "nvrtcGetPTXSize", nvrtc.get_ptx_size) && look_up(handle, "nvrtcGetPTX", nvrtc.get_ptx) &&
-      look_up(handle, "nvrtcGetCUBINSize", nvrtc.get_cubin_size) && look_up(handle, "nvrtcGetCUBIN", nvrtc.get_cubin) &&
-      look_up(handle, "nvrtcGetProgramLogSize", nvrtc.get_log_size) &&
-      look_up(handle, "nvrtcGetProgramLog", nvrtc.get_log) &&
-      look_up(handle, "nvrtcGetErrorString", nvrtc.get_error_string);
+      opened->find(nvrtc.get_version, "nvrtcVersion") && opened->find(nvrtc.create_program, "nvrtcCreateProgram") &&
+      opened->find(nvrtc.destroy_program, "nvrtcDestroyProgram") &&
+      opened->find(nvrtc.add_name_expression, "nvrtcAddNameExpression") &&
+      opened->find(nvrtc.compile_program, "nvrtcCompileProgram") &&
+      opened->find(nvrtc.get_lowered_name, "nvrtcGetLoweredName") &&
+      opened->find(nvrtc.get_ptx_size, "nvrtcGetPTXSize") && opened->find(nvrtc.get_ptx, "nvrtcGetPTX") &&
+      opened->find(nvrtc.get_cubin_size, "nvrtcGetCUBINSize") && opened->find(nvrtc.get_cubin, "nvrtcGetCUBIN") &&
+      opened->find(nvrtc.get_log_size, "nvrtcGetProgramLogSize") && opened->find(nvrtc.get_log, "nvrtcGetProgramLog") &&
+      opened->find(nvrtc.get_error_string, "nvrtcGetErrorString");
   if (!complete) return Error{library.string() + " is not a complete NVRTC", "", {}};
   return nvrtc;
 }

@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "base/parallel_for.h"
 #include "kernel/compile/worker_process.h"
 
 namespace kw {
@@ -102,13 +103,8 @@ class CompilePool::Slot {
   std::thread thread_;
 };
 
-int default_worker_count() {
-  const unsigned cores = std::thread::hardware_concurrency();
-  return cores == 0 ? 1 : static_cast<int>(cores);
-}
-
 CompilePool::CompilePool(const PoolOptions& options) : options_(options) {
-  const int workers = options.workers > 0 ? options.workers : default_worker_count();
+  const int workers = options.workers > 0 ? options.workers : core_count();
   for (int i = 0; i < workers; ++i) slots_.push_back(std::make_unique<Slot>(*this));
 }
 

@@ -75,7 +75,4 @@ class CompilePool {
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 
-// The workers a pool with `workers = 0` has.
-int default_worker_count();
-
 }  // namespace kw

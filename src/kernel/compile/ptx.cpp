@@ -6,19 +6,10 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "base/text_lines.h"
 
 namespace kw {
 namespace {
-
-template <class Visit>
-void for_each_line(std::string_view text, Visit visit) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    visit(text.substr(0, end));
-    if (end == std::string_view::npos) return;
-    text.remove_prefix(end + 1);
-  }
-}
 
 std::string_view without_blanks(std::string_view line) {
   const std::size_t first = line.find_first_not_of(" \t\r");

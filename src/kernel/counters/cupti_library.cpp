@@ -1,11 +1,11 @@
 #include "kernel/counters/cupti_library.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <filesystem>
-#include <type_traits>
+#include <optional>
 #include <vector>
+
+#include "base/shared_library.h"
 
 namespace kw {
 namespace {
@@ -28,7 +28,7 @@ std::vector<fs::path> candidate_folders() {
   return folders;
 }
 
-void* open_library(std::string& path, std::string& last_reason) {
+std::optional<SharedLibrary> open_library(std::string& path, std::string& last_reason) {
   for (const fs::path& folder : candidate_folders()) {
     std::error_code ignored;
     for (const char* name : {library_name, "libcupti.so"}) {
@@ -36,15 +36,16 @@ void* open_library(std::string& path, std::string& last_reason) {
       if (!folder.empty() && !fs::exists(file, ignored)) continue;
       // CUPTI loads this by its bare name, not from its own folder: one that is already there is found, and without it
       // every call of the host API fails as "not initialized".
-      if (!folder.empty()) ::dlopen((folder / "libnvperf_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (void* handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      if (!folder.empty()) static_cast<void>(SharedLibrary::open(folder / "libnvperf_host.so"));
+      const auto library = SharedLibrary::open(file);
+      if (library.ok()) {
         path = file;
-        return handle;
+        return *library;
       }
-      if (const char* reason = ::dlerror()) last_reason = reason;
+      last_reason = library.error().message;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 std::string advice_for(CUptiResult result) {
@@ -73,16 +74,15 @@ std::string advice_for(CUptiResult result) {
 Result<CuptiLibrary> CuptiLibrary::load() {
   CuptiLibrary cupti;
   std::string reason;
-  void* handle = open_library(cupti.path, reason);
-  if (handle == nullptr) {
+  const auto library = open_library(cupti.path, reason);
+  if (!library) {
     return Error{std::string(library_name) + " was not found" + (reason.empty() ? "" : ": " + reason),
                  "install CUDA 13's CUPTI, or set KERNELWRIGHT_CUDA to a CUDA 13 folder that has it",
                  {}};
   }
   const char* missing = nullptr;
   const auto look_up = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
-    if (function == nullptr && missing == nullptr) missing = name;
+    if (!library->find(function, name) && missing == nullptr) missing = name;
   };
 #define KW_LOOK_UP(name) look_up(#name, cupti.name)
   KW_LOOK_UP(cuptiGetVersion);

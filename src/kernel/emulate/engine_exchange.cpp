@@ -134,7 +134,9 @@ void run_vote(Warp& warp, const Instruction& in, LaneMask active) {
   });
 }
 
-void run_match_any(Warp& warp, const Instruction& in, LaneMask active) {
+// match.sync: visit(values of all lanes, members that are there, lanes that asked, which results are undefined, mask).
+template <class Visit>
+void for_matched(Warp& warp, const Instruction& in, LaneMask active, const Visit& visit) {
   report_undefined_mask(warp, in, active);
   order_warp(warp);
   std::uint64_t values[warp_lanes];
@@ -143,34 +145,35 @@ void run_match_any(Warp& warp, const Instruction& in, LaneMask active) {
   LaneMask value_undefined = warp.undefined_of(in.source[0]);
   for_member_masks(warp, in, active, [&](std::uint32_t mask, LaneMask lanes) {
     LaneMask members = mask & active;
-    for_lanes(lanes, [&](int lane) {
-      LaneMask equal = 0;
-      for_lanes(members, [&](int other) { equal |= LaneMask{values[other] == values[lane]} << other; });
-      warp.u32(in.destination, lane) = equal;
-    });
-    set_mask(warp.undefined_of(in.destination), lanes, (value_undefined & members) != 0 ? lanes : 0);
+    visit(values, members, lanes, (value_undefined & members) != 0 ? lanes : 0, mask);
   });
 }
 
+void run_match_any(Warp& warp, const Instruction& in, LaneMask active) {
+  for_matched(warp, in, active,
+              [&](const std::uint64_t* values, LaneMask members, LaneMask lanes, LaneMask undefined, std::uint32_t) {
+                for_lanes(lanes, [&](int lane) {
+                  LaneMask equal = 0;
+                  for_lanes(members, [&](int other) { equal |= LaneMask{values[other] == values[lane]} << other; });
+                  warp.u32(in.destination, lane) = equal;
+                });
+                set_mask(warp.undefined_of(in.destination), lanes, undefined);
+              });
+}
+
 void run_match_all(Warp& warp, const Instruction& in, LaneMask active) {
-  report_undefined_mask(warp, in, active);
-  order_warp(warp);
-  std::uint64_t values[warp_lanes];
-  for (int lane = 0; lane < warp_lanes; ++lane)
-    values[lane] = in.extra == 8 ? warp.u64(in.source[0], lane) : warp.u32(in.source[0], lane);
-  LaneMask value_undefined = warp.undefined_of(in.source[0]);
-  for_member_masks(warp, in, active, [&](std::uint32_t mask, LaneMask lanes) {
-    LaneMask members = mask & active;
-    bool equal = true;
-    for_lanes(members, [&](int other) { equal &= values[other] == values[__builtin_ctz(members)]; });
-    LaneMask undefined = (value_undefined & members) != 0 ? lanes : 0;
-    for_lanes(lanes, [&](int lane) { warp.u32(in.destination, lane) = equal ? mask : 0; });
-    set_mask(warp.undefined_of(in.destination), lanes, undefined);
-    if (in.predicate_out != no_predicate) {
-      set_mask(warp.predicates[in.predicate_out], lanes, equal ? all_lanes : 0);
-      set_mask(warp.predicates_undefined[in.predicate_out], lanes, undefined);
-    }
-  });
+  for_matched(
+      warp, in, active,
+      [&](const std::uint64_t* values, LaneMask members, LaneMask lanes, LaneMask undefined, std::uint32_t mask) {
+        bool equal = true;
+        for_lanes(members, [&](int other) { equal &= values[other] == values[__builtin_ctz(members)]; });
+        for_lanes(lanes, [&](int lane) { warp.u32(in.destination, lane) = equal ? mask : 0; });
+        set_mask(warp.undefined_of(in.destination), lanes, undefined);
+        if (in.predicate_out != no_predicate) {
+          set_mask(warp.predicates[in.predicate_out], lanes, equal ? all_lanes : 0);
+          set_mask(warp.predicates_undefined[in.predicate_out], lanes, undefined);
+        }
+      });
 }
 
 void run_redux(Warp& warp, const Instruction& in, LaneMask active) {

@@ -150,13 +150,13 @@ inline void add_constant_and_call_cases(std::vector<EngineFormCase>& cases) {
   }
 }
 
-// Each thread has a place of its own: b[t] becomes f(b[t], a[t]) and the old value goes behind (atom alone).
-inline void add_atomic_cases(std::vector<EngineFormCase>& cases) {
-  struct Update {
-    const char* name;
-    const char* type;
-    std::function<std::uint64_t(std::uint64_t, std::uint64_t)> apply;
-  };
+struct AtomicUpdate {
+  const char* name;
+  const char* type;
+  std::function<std::uint64_t(std::uint64_t, std::uint64_t)> apply;
+};
+
+inline std::vector<AtomicUpdate> atomic_updates() {
   auto as_float = [](std::uint64_t bits) {
     float value;
     std::memcpy(&value, &bits, 4);
@@ -167,7 +167,7 @@ inline void add_atomic_cases(std::vector<EngineFormCase>& cases) {
     std::memcpy(&value, &bits, 8);
     return value;
   };
-  const std::vector<Update> updates = {
+  return {
       {"add", "u32", [](auto x, auto y) { return x + y; }},
       {"add", "s32", [](auto x, auto y) { return x + y; }},
       {"add", "u64", [](auto x, auto y) { return x + y; }},
@@ -207,11 +207,39 @@ inline void add_atomic_cases(std::vector<EngineFormCase>& cases) {
       {"cas", "b32", [](auto x, auto y) { return (x & 1) != 0 ? y : x; }},
       {"cas", "b64", [](auto x, auto y) { return (x & 1) != 0 ? y : x; }},
   };
+}
+
+// 16-bit floating point: 1 + 2 = 3 in both halves.
+inline void add_half_atomic_cases(const std::string& start, std::vector<EngineFormCase>& cases) {
+  if (start.find("shared") != std::string::npos) return;
+  struct Half {
+    const char* type;
+    std::uint32_t one, two, three;
+  };
+  for (const Half& half :
+       {Half{"noftz.f16x2", 0x3c003c00, 0x40004000, 0x42004200}, Half{"noftz.f16", 0x3c00, 0x4000, 0x4200},
+        Half{"noftz.bf16x2", 0x3f803f80, 0x40004000, 0x40404040}, Half{"noftz.bf16", 0x3f80, 0x4000, 0x4040}}) {
+    const bool pair = std::string(half.type).back() == '2', reduces = start.substr(0, 3) == "red";
+    const std::string value = pair ? "%r30" : "%rs1", old = pair ? "%r31" : "%rs2";
+    const std::string form = start + ".add." + half.type;
+    cases.push_back({{form},
+                     "mul.wide.u32 %rd10, %r2, 4;\nadd.s64 %rd11, %rd2, %rd10;\nmov.b" +
+                         std::string(pair ? "32 " : "16 ") + value + ", " + std::to_string(half.two) + ";\n" + form +
+                         " " + (reduces ? "" : old + ", ") + "[%rd11], " + value + ";\n",
+                     Bytes(16, 1),
+                     bytes_from(std::vector<std::uint32_t>(32, half.one)),
+                     bytes_from(std::vector<std::uint32_t>(32, half.three))});
+  }
+}
+
+// Each thread has a place of its own: b[t] becomes f(b[t], a[t]) and the old value goes behind (atom alone).
+inline void add_atomic_cases(std::vector<EngineFormCase>& cases) {
+  const std::vector<AtomicUpdate> updates = atomic_updates();
   for (const char* head :
        {"atom.global", "atom.shared", "atom", "atom.relaxed.gpu.global", "atom.acq_rel.gpu.global",
         "atom.acquire.gpu.global", "atom.release.gpu.global", "atom.relaxed.gpu", "atom.acq_rel.gpu", "atom.cta.shared",
         "red.global", "red.shared", "red", "red.relaxed.gpu.global", "red.release.gpu.global", "red.relaxed.gpu"}) {
-    for (const Update& operation : updates) {
+    for (const AtomicUpdate& operation : updates) {
       const std::string name = operation.name, type = operation.type, start = head;
       const bool reduces = start.substr(0, 3) == "red", shared = start.find("shared") != std::string::npos;
       if (reduces && (name == "exch" || name == "cas")) continue;
@@ -249,27 +277,7 @@ inline void add_atomic_cases(std::vector<EngineFormCase>& cases) {
       if (!reduces) body += "st.global." + bits + " [%rd12+" + std::to_string(32 * bytes) + "], " + old + ";\n";
       cases.push_back({{form}, body, input, before, expected, shared ? ".shared .align 16 .b8 place[256];\n" : ""});
     }
-    // 16-bit floating point: 1 + 2 = 3 in both halves.
-    const std::string start = head;
-    if (start.find("shared") != std::string::npos) continue;
-    struct Half {
-      const char* type;
-      std::uint32_t one, two, three;
-    };
-    for (const Half& half :
-         {Half{"noftz.f16x2", 0x3c003c00, 0x40004000, 0x42004200}, Half{"noftz.f16", 0x3c00, 0x4000, 0x4200},
-          Half{"noftz.bf16x2", 0x3f803f80, 0x40004000, 0x40404040}, Half{"noftz.bf16", 0x3f80, 0x4000, 0x4040}}) {
-      const bool pair = std::string(half.type).back() == '2', reduces = start.substr(0, 3) == "red";
-      const std::string value = pair ? "%r30" : "%rs1", old = pair ? "%r31" : "%rs2";
-      const std::string form = start + ".add." + half.type;
-      cases.push_back({{form},
-                       "mul.wide.u32 %rd10, %r2, 4;\nadd.s64 %rd11, %rd2, %rd10;\nmov.b" +
-                           std::string(pair ? "32 " : "16 ") + value + ", " + std::to_string(half.two) + ";\n" + form +
-                           " " + (reduces ? "" : old + ", ") + "[%rd11], " + value + ";\n",
-                       Bytes(16, 1),
-                       bytes_from(std::vector<std::uint32_t>(32, half.one)),
-                       bytes_from(std::vector<std::uint32_t>(32, half.three))});
-    }
+    add_half_atomic_cases(head, cases);
   }
 }
 

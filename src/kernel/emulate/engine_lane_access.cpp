@@ -22,6 +22,21 @@ bool any_equal(const std::byte* shadow, std::uint32_t bytes, int value) {
   return false;
 }
 
+// Local memory: each lane's own, within its frame.
+bool check_local(Warp& warp, const Instruction& in, std::uint64_t address, int lane, std::uint32_t bytes,
+                 AccessKind kind) {
+  warp.worker->unpaid.units += work_cost::lane_by_lane;
+  if (!local_in_range(warp, address, bytes)) {
+    report_fault(warp, in, lane, PtxSpace::local, address, bytes, kind);
+    return false;
+  }
+  if (address % bytes != 0) {
+    report_misaligned(warp, in, lane, address, bytes);
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool resolve_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t address, int lane,
@@ -71,15 +86,7 @@ bool read_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t 
   auto* to = static_cast<std::byte*>(value);
   std::memset(to, 0, bytes);
   if (space == PtxSpace::local) {
-    warp.worker->unpaid.units += work_cost::lane_by_lane;
-    if (!local_in_range(warp, address, bytes)) {
-      report_fault(warp, in, lane, space, address, bytes, AccessKind::read);
-      return false;
-    }
-    if (address % bytes != 0) {
-      report_misaligned(warp, in, lane, address, bytes);
-      return false;
-    }
+    if (!check_local(warp, in, address, lane, bytes, AccessKind::read)) return false;
     for (std::uint32_t i = 0; i < bytes; i += 4) {
       std::size_t index = local_index(address + i, lane);
       std::uint32_t part = std::min<std::uint32_t>(4, bytes - i);
@@ -110,15 +117,7 @@ bool write_lane(Warp& warp, const Instruction& in, PtxSpace space, std::uint64_t
   auto* from = static_cast<const std::byte*>(value);
   int mark = undefined ? 0 : 1;
   if (space == PtxSpace::local) {
-    warp.worker->unpaid.units += work_cost::lane_by_lane;
-    if (!local_in_range(warp, address, bytes)) {
-      report_fault(warp, in, lane, space, address, bytes, AccessKind::write);
-      return false;
-    }
-    if (address % bytes != 0) {
-      report_misaligned(warp, in, lane, address, bytes);
-      return false;
-    }
+    if (!check_local(warp, in, address, lane, bytes, AccessKind::write)) return false;
     for (std::uint32_t i = 0; i < bytes; i += 4) {
       std::size_t index = local_index(address + i, lane);
       std::uint32_t part = std::min<std::uint32_t>(4, bytes - i);

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstring>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/parallel_for.h"
 #include "base/random.h"
 #include "kernel/emulate/block_order.h"
 #include "kernel/emulate/memory_snapshot.h"
@@ -225,13 +225,9 @@ bool workers_race(std::vector<std::unique_ptr<Worker>>& workers) {
     if (all.size() < 2) continue;
     const std::size_t parts = std::clamp<std::size_t>(count / worth_a_thread, 1, workers.size());
     std::atomic<bool> conflict = false;
-    std::vector<std::thread> threads;
-    const auto look = [&](std::size_t part) {
+    parallel_for(parts, static_cast<int>(parts), [&](std::size_t part) {
       if (workers_race_in(all, count * part / parts, count * (part + 1) / parts)) conflict = true;
-    };
-    for (std::size_t part = 1; part < parts; ++part) threads.emplace_back(look, part);
-    look(0);
-    for (std::thread& thread : threads) thread.join();
+    });
     if (conflict) return true;
   }
   return false;
@@ -259,13 +255,10 @@ std::vector<std::unique_ptr<Worker>> run_in_parallel(LaunchState& launch, const 
       std::min<std::uint64_t>(static_cast<std::uint64_t>(launch.options.threads), order.size()));
   BlockQueue queue(order);
   std::vector<std::unique_ptr<Worker>> workers;
-  std::vector<std::thread> threads;
   for (std::size_t i = 0; i < count; ++i) workers.push_back(make_worker(launch));
   // Enough portions for an even load, and each large enough to be worth its place in the caches.
   const std::uint64_t at_once = std::clamp<std::uint64_t>(order.size() / (count * 16), 1, 256);
-  for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&, i] { run_blocks(*workers[i], queue, at_once); });
-  run_blocks(*workers[0], queue, at_once);
-  for (std::thread& thread : threads) thread.join();
+  parallel_for(count, static_cast<int>(count), [&](std::size_t i) { run_blocks(*workers[i], queue, at_once); });
   std::int64_t used = 0;
   bool clean = true;
   for (const auto& worker : workers) {

@@ -114,41 +114,31 @@ void store_part(const Register* from, std::byte* to, const AccessShape& shape, L
   });
 }
 
+// An element is at most as wide as its register.
+template <class Register>
+inline void store_width(const Register* from, int element_bytes, std::byte* to, const AccessShape& shape,
+                        LaneMask active, bool single) {
+  if (element_bytes == sizeof(Register)) return store_part<Register>(from, to, shape, active, single);
+  switch (element_bytes) {
+    case 1:
+      return store_part<std::uint8_t>(from, to, shape, active, single);
+    case 2:
+      return store_part<std::uint16_t>(from, to, shape, active, single);
+    default:
+      return store_part<std::uint32_t>(from, to, shape, active, single);
+  }
+}
+
 }  // namespace
 
 void store_element(Warp& warp, const MemoryAccess& access, int k, std::byte* data, const AccessShape& shape,
                    LaneMask active) {
   std::byte* to = data + static_cast<std::size_t>(k) * access.element_bytes;
   bool single = access.elements == 1;
-  if (access.register_bytes[k] == 8) {
-    const std::uint64_t* from = warp.lanes<std::uint64_t>(access.parts[k]);
-    switch (access.element_bytes) {
-      case 1:
-        store_part<std::uint8_t>(from, to, shape, active, single);
-        return;
-      case 2:
-        store_part<std::uint16_t>(from, to, shape, active, single);
-        return;
-      case 4:
-        store_part<std::uint32_t>(from, to, shape, active, single);
-        return;
-      default:
-        store_part<std::uint64_t>(from, to, shape, active, single);
-        return;
-    }
-  }
-  const std::uint32_t* from = warp.lanes<std::uint32_t>(access.parts[k]);
-  switch (access.element_bytes) {
-    case 1:
-      store_part<std::uint8_t>(from, to, shape, active, single);
-      return;
-    case 2:
-      store_part<std::uint16_t>(from, to, shape, active, single);
-      return;
-    default:
-      store_part<std::uint32_t>(from, to, shape, active, single);
-      return;
-  }
+  if (access.register_bytes[k] == 8)
+    store_width(warp.lanes<std::uint64_t>(access.parts[k]), access.element_bytes, to, shape, active, single);
+  else
+    store_width(warp.lanes<std::uint32_t>(access.parts[k]), access.element_bytes, to, shape, active, single);
 }
 
 }  // namespace kw

@@ -1,8 +1,8 @@
 #include "kernel/gpu/clock_state.h"
 
-#include <dlfcn.h>
-
 #include <mutex>
+
+#include "base/shared_library.h"
 
 namespace kw {
 namespace {
@@ -22,13 +22,10 @@ struct Library {
 };
 
 Result<Library> load() {
-  void* handle = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return Error{"libnvidia-ml.so.1 cannot be loaded", "", {}};
+  const auto nvml = SharedLibrary::open("libnvidia-ml.so.1");
+  if (!nvml.ok()) return Error{"libnvidia-ml.so.1 cannot be loaded", "", {}};
   Library library;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
-    return function != nullptr;
-  };
+  const auto find = [&](auto& function, const char* name) { return nvml->find(function, name); };
   const bool found = find(library.init, "nvmlInit_v2") && find(library.by_uuid, "nvmlDeviceGetHandleByUUID") &&
                      find(library.clock, "nvmlDeviceGetClockInfo") &&
                      find(library.temperature, "nvmlDeviceGetTemperature") &&

@@ -1,8 +1,8 @@
 #include "kernel/gpu/driver.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
+
+#include "base/shared_library.h"
 
 namespace kw {
 namespace {
@@ -10,22 +10,20 @@ namespace {
 Result<Driver> load() {
   const char* chosen = std::getenv("KERNELWRIGHT_LIBCUDA");
   const char* name = chosen != nullptr && *chosen != '\0' ? chosen : "libcuda.so.1";
-  void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);  // never unloaded
-  if (library == nullptr) {
-    const char* reason = ::dlerror();
-    return Error{std::string("there is no NVIDIA driver on this machine (") + (reason ? reason : name) + ")",
+  const auto library = SharedLibrary::open(name);
+  if (!library.ok())
+    return Error{"there is no NVIDIA driver on this machine (" + library.error().message + ")",
                  "use --backend emulator, or install the driver",
                  {}};
-  }
   Driver driver;
   const char* missing = nullptr;
-#define KW_DRIVER_LOOK_UP(function)                                                           \
-  driver.function = reinterpret_cast<decltype(driver.function)>(::dlsym(library, #function)); \
-  if (driver.function == nullptr) missing = #function;
+#define KW_DRIVER_LOOK_UP(function) \
+  if (!library->find(driver.function, #function)) missing = #function;
   KW_DRIVER_FUNCTIONS(KW_DRIVER_LOOK_UP)
 #undef KW_DRIVER_LOOK_UP
   if (missing != nullptr)
     return Error{std::string("the NVIDIA driver has no ") + missing, "a driver for CUDA 12 or later is needed", {}};
+  static_cast<void>(library->find(driver.cuLaunchKernelEx, "cuLaunchKernelEx"));
   return driver;
 }
 

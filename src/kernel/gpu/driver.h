@@ -63,6 +63,7 @@ struct Driver {
 #define KW_DRIVER_MEMBER(name) decltype(&::name) name = nullptr;
   KW_DRIVER_FUNCTIONS(KW_DRIVER_MEMBER)
 #undef KW_DRIVER_MEMBER
+  decltype(&::cuLaunchKernelEx) cuLaunchKernelEx = nullptr;  // null where the driver lacks it
 
   // "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
   std::string describe(CUresult result) const;

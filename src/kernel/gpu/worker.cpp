@@ -1,12 +1,12 @@
 #include "kernel/gpu/worker.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "base/transfer.h"
 #include "kernel/compile/wire.h"
 #include "kernel/gpu/confinement.h"
 #include "kernel/gpu/device_session.h"
@@ -66,18 +66,7 @@ class Worker {
   }
 
   bool receive_head(GpuRequestHead& head, int& file) {
-    iovec part{&head, sizeof head};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    const ssize_t got = ::recvmsg(socket_, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
-    if (got != static_cast<ssize_t>(sizeof head)) return false;
-    for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each))
-      if (each->cmsg_level == SOL_SOCKET && each->cmsg_type == SCM_RIGHTS)
-        std::memcpy(&file, CMSG_DATA(each), sizeof file);
+    if (!receive_with_descriptor(socket_, &head, sizeof head, file)) return false;
     return head.magic == gpu_request_magic && head.body_bytes <= gpu_body_limit;
   }
 

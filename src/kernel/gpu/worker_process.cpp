@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/bounded_json.h"
 #include "base/log.h"
 #include "kernel/compile/wire.h"
 #include "kernel/gpu/worker.h"
@@ -183,25 +184,6 @@ void GpuWorker::give_up() {
   pid_ = -1;
 }
 
-bool GpuWorker::send_head(const GpuRequestHead& head, int file) {
-  GpuRequestHead copy = head;
-  iovec part{&copy, sizeof copy};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (file >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* first = CMSG_FIRSTHDR(&message);
-    first->cmsg_level = SOL_SOCKET;
-    first->cmsg_type = SCM_RIGHTS;
-    first->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(first), &file, sizeof file);
-  }
-  return ::sendmsg(socket_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof copy);
-}
-
 GpuAnswer<std::string> GpuWorker::receive(std::chrono::steady_clock::time_point deadline) {
   GpuReplyHead head;
   Transfer transfer = receive_bytes(socket_, &head, sizeof head, deadline);
@@ -229,7 +211,8 @@ GpuAnswer<std::string> GpuWorker::ask(GpuCommand command, const std::string& bod
     answer = {GpuEnd::refused, "the request is too large", {}};
     return answer;
   }
-  if (!send_head(head, file) || send_bytes(socket_, body.data(), body.size(), deadline) != Transfer::done) {
+  if (!send_with_descriptor(socket_, &head, sizeof head, file) ||
+      send_bytes(socket_, body.data(), body.size(), deadline) != Transfer::done) {
     answer = {GpuEnd::lost, "the GPU worker ended", {}};
   } else {
     answer = receive(deadline);
@@ -312,9 +295,9 @@ GpuAnswer<CounterReport> GpuWorker::profile(const RunRequest& request, Milliseco
   used_ = true;
   return decoded<CounterReport>(ask(GpuCommand::profile, encode(std::vector<RunRequest>{request}), limit),
                                 [](const std::string& text) -> Result<CounterReport> {
-                                  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
-                                  if (json.is_discarded()) return Error{"the worker's counters are malformed", "", {}};
-                                  return counter_report_from_json(json);
+                                  const auto json = parse_bounded_ordered_json(text);
+                                  if (!json.ok()) return Error{"the worker's counters are malformed", "", {}};
+                                  return counter_report_from_json(*json);
                                 });
 }
 

@@ -107,7 +107,6 @@ class GpuWorker {
   Result<void> start_process();
   GpuAnswer<std::string> ask(GpuCommand command, const std::string& body, Milliseconds limit, int file = -1);
   GpuAnswer<std::string> receive(std::chrono::steady_clock::time_point deadline);
-  bool send_head(const GpuRequestHead& head, int file);
   void give_up();
 
   Confinement confinement_;

@@ -4,13 +4,16 @@
 #include <condition_variable>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
+#include "base/text_lines.h"
 #include "kernel/judge/judge_pool.h"
 #include "kernel/task/task_file.h"
 
@@ -23,6 +26,7 @@ constexpr std::size_t jobs_file_limit = std::size_t{4} << 30;
 constexpr std::size_t kernel_file_limit = 64u << 20;
 constexpr std::size_t waiting_a_worker = 4;  // kernels in memory, so that no thread waits for a file
 constexpr std::chrono::milliseconds look_up_after(100);
+constexpr JsonBounds line_bounds{.min_bytes_per_value = 1, .max_members = 1024};  // of a job, of a verdict
 
 struct Job {
   std::string id;
@@ -43,18 +47,13 @@ Result<std::vector<Job>> read_jobs(const std::filesystem::path& path) {
   KW_TRY(const std::string text, read_file(path, jobs_file_limit));
   std::vector<Job> jobs;
   std::set<std::string> ids;
-  int number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line(text.data() + at, end - at);
-    at = end + 1;
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const Json json = Json::parse(line, nullptr, false);
+  for (const auto& [line, number] : written_lines(text)) {
     const Position where{path.string(), number, 0};
-    if (json.is_discarded() || !json.is_object())
-      return Error{"not a JSON object", R"(a job is {"id": "1", "task": "softmax", "kernel": "..."} on one line)",
+    const auto parsed = parse_bounded_ordered_json(line, line_bounds);
+    if (!parsed.ok())
+      return Error{parsed.error().message, R"(a job is {"id": "1", "task": "softmax", "kernel": "..."} on one line)",
                    where};
+    const Json& json = *parsed;
     Job job;
     job.line = number;
     KW_TRY(job.id, text_member(json, "id", number, path));
@@ -80,11 +79,10 @@ Result<std::set<std::string>> finished_ids(const std::filesystem::path& path) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
     if (end == std::string::npos) break;
-    const Json json = Json::parse(std::string_view(text).substr(at, end - at), nullptr, false);
-    const auto id = json.is_object() ? json.find("id") : json.end();
-    if (json.is_discarded() || !json.is_object() || id == json.end() || !id->is_string())
+    const auto json = parse_bounded_ordered_json(std::string_view(text).substr(at, end - at), line_bounds);
+    if (!json.ok() || !json->contains("id") || !(*json)["id"].is_string())
       return Error{"this is not a file of verdicts", "give another --out, or remove it", {path.string(), 0, 0}};
-    ids.insert(id->get<std::string>());
+    ids.insert((*json)["id"].get<std::string>());
     at = complete = end + 1;
   }
   if (complete < text.size()) std::filesystem::resize_file(path, complete);

@@ -250,129 +250,165 @@ Verdict Judge::judge(const Task& task, std::string_view text, const std::string&
   return verdict;
 }
 
-Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file, WorkBudget& budget) {
-  Verdict verdict;
-  const Task& task = entry.book.task();
-  const auto stop = [&](VerdictStatus status, std::string summary) {
-    verdict.status = status;
-    verdict.summary = std::move(summary);
-    return std::move(verdict);
-  };
-  BuildOptions build_options;
-  build_options.architecture = options_.profile.architecture;
-  build_options.policy = options_.policy;
-  build_options.compile_limits.wall_ms =
-      std::min(compile_wall_ms, static_cast<int>(options_.limits.seconds * compile_part * 1e3));
-  build_options.plan_limits.budget = &budget;
-  build_options.compile_limits.cpu_seconds = compile_cpu_seconds;
-  auto stage_start = std::chrono::steady_clock::now();
-  const auto stage = [&](const char* name) {
+// One kernel on its way to a verdict.
+struct Judge::Judgement {
+  TaskEntry& entry;
+  std::string_view text;
+  const std::string& file;
+  WorkBudget& budget;
+  Verdict verdict = {};
+  KernelBuild build = {};
+  int set = 0;                       // of the task's sets of cases
+  std::size_t first_timed_plan = 0;  // the plans before it are for the cases
+  std::shared_ptr<const CaseSet> cases = {};
+  std::chrono::steady_clock::time_point stage_start = std::chrono::steady_clock::now();
+
+  void end_stage(const char* name) {
     verdict.stages_ms.emplace_back(name, milliseconds_since(stage_start));
     stage_start = std::chrono::steady_clock::now();
-  };
-  KernelBuild build = read_kernel(text, file, build_options);
-  stage("read");
+  }
+  // What a step returns that ends the judgement.
+  bool stop(VerdictStatus status, std::string summary) {
+    verdict.status = status;
+    verdict.summary = std::move(summary);
+    return false;
+  }
+};
+
+Verdict Judge::judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file, WorkBudget& budget) {
+  Judgement now{entry, text, file, budget};
+  if (!build_and_answer(now) || !check_build(now)) return std::move(now.verdict);
+  const bool emulated = options_.gpu == nullptr || options_.emulator_first;
+  const auto module = emulated ? LoadedModule::load(now.build.compiled.ptx, file, &budget)
+                               : Result<LoadedModule>(Error{"the emulator is switched off", "", {}});
+  if (!module.ok() && options_.gpu == nullptr)
+    now.stop(VerdictStatus::unsupported, "the emulator does not read this PTX: " + module.error().message);
+  else if (options_.gpu != nullptr)
+    judge_with_gpu(now, module);
+  else
+    judge_emulated(now, *module);
+  return std::move(now.verdict);
+}
+
+bool Judge::build_and_answer(Judgement& now) {
+  const Task& task = now.entry.book.task();
+  Verdict& verdict = now.verdict;
+  KernelBuild& build = now.build;
+  BuildOptions options;
+  options.architecture = options_.profile.architecture;
+  options.policy = options_.policy;
+  options.compile_limits.wall_ms =
+      std::min(compile_wall_ms, static_cast<int>(options_.limits.seconds * compile_part * 1e3));
+  options.plan_limits.budget = &now.budget;
+  options.compile_limits.cpu_seconds = compile_cpu_seconds;
+  build = read_kernel(now.text, now.file, options);
+  now.end_stage("read");
   if (build.kernel_file == nullptr) {
     add_build(build, verdict);
-    return stop(status_of(build.status), build.problem.message);
+    return now.stop(status_of(build.status), build.problem.message);
   }
 
-  const int set = entry.book.set_for(text);
-  const auto questions = entry.book.questions(set);
-  if (!questions.ok()) return stop(VerdictStatus::internal_error, to_string(questions.error()));
-  for (const Case& question : **questions) build_options.plans.push_back({question.sizes, question.scalars});
-  const std::size_t first_timed_plan = build_options.plans.size();
+  now.set = now.entry.book.set_for(now.text);
+  const auto questions = now.entry.book.questions(now.set);
+  if (!questions.ok()) return now.stop(VerdictStatus::internal_error, to_string(questions.error()));
+  for (const Case& question : **questions) options.plans.push_back({question.sizes, question.scalars});
+  now.first_timed_plan = options.plans.size();
   for (const Sizes& sizes : task.sizes_train) {
     auto scalars = scalars_at(task, sizes, full_size_seed);
-    if (!scalars.ok()) return stop(VerdictStatus::internal_error, to_string(scalars.error()));
-    build_options.plans.push_back({sizes, *scalars});
+    if (!scalars.ok()) return now.stop(VerdictStatus::internal_error, to_string(scalars.error()));
+    options.plans.push_back({sizes, *scalars});
   }
   // The compiler works in a process of its own; meanwhile the answers are made.
   const auto built = std::chrono::steady_clock::now();
   double compiling_ms = 0;
   auto compiling = std::async(std::launch::async, [&] {
-    plan_and_compile(service_, task, build_options, build);
+    plan_and_compile(service_, task, options, build);
     compiling_ms = milliseconds_since(built);
   });
-  const auto cases = entry.book.set(set);
+  const auto cases = now.entry.book.set(now.set);
   if (cases.ok() && options_.gpu == nullptr && options_.full_size)
-    entry.prepare_truths(**cases, options_.unusual_share);
+    now.entry.prepare_truths(**cases, options_.unusual_share);
   compiling.get();
   // Waiting for a compiler, and the answers, which are for all kernels of the task, are not the kernel's fault.
   const double waiting_ms = compiling_ms - build.planning_ms - build.compiled.compile_ms;
-  budget.forgive(duration_of(std::max(waiting_ms, 0.0) + milliseconds_since(built) - compiling_ms));
-  stage("plan, compile, reference");
+  now.budget.forgive(duration_of(std::max(waiting_ms, 0.0) + milliseconds_since(built) - compiling_ms));
+  now.end_stage("plan, compile, reference");
   add_build(build, verdict);
   // How long the compiler takes depends on the machine.
   verdict.may_differ = build.compiled.status == CompileStatus::timeout;
-  if (!build.built()) return stop(status_of(build.status), build.problem.message);
-  if (!cases.ok()) return stop(VerdictStatus::internal_error, to_string(cases.error()));
-  add_resources(build, first_timed_plan, options_.profile.architecture, verdict);
+  if (!build.built()) return now.stop(status_of(build.status), build.problem.message);
+  if (!cases.ok()) return now.stop(VerdictStatus::internal_error, to_string(cases.error()));
+  now.cases = *cases;
+  return true;
+}
 
-  for (const SizedPlan& sized : build.plans) {
-    const auto launches = sized.plan.launches();
-    const bool elsewhere = std::any_of(launches.begin(), launches.end(),
-                                       [](const KernelLaunch* launch) { return launch->default_stream; });
-    if (!elsewhere) continue;
-    verdict.flags.push_back("default_stream");  // it is run on the given stream all the same
-    break;
+bool Judge::check_build(Judgement& now) const {
+  add_resources(now.build, now.first_timed_plan, options_.profile.architecture, now.verdict);
+  const auto elsewhere = [](const SizedPlan& sized) {
+    return std::ranges::any_of(sized.plan.launches(),
+                               [](const KernelLaunch* launch) { return launch->default_stream; });
+  };
+  // It is run on the given stream all the same.
+  if (std::ranges::any_of(now.build.plans, elsewhere)) now.verdict.flags.push_back("default_stream");
+  const auto forbidden = check_ptx(now.build.compiled.ptx);
+  for (const VerdictFinding& finding : forbidden) add_finding(now.verdict, finding);
+  return forbidden.empty() || now.stop(VerdictStatus::rejected, forbidden.front().message);
+}
+
+Examination Judge::examine_cases(Judgement& now, const LoadedModule& module) {
+  ExamineOptions options;
+  options.threads = options_.threads;
+  const auto preparing = std::chrono::steady_clock::now();
+  options.naive_work = naive_work(now.entry, now.set);
+  now.budget.forgive(std::chrono::steady_clock::now() - preparing);
+  options.budget = &now.budget;
+  options.required_only = options_.gpu != nullptr;
+  now.end_stage("load, naive kernel");
+  Examination found = examine(now.entry.book.task(), now.build, module, *now.cases, options);
+  // What the emulator cannot execute, a GPU can.
+  if (found.status == VerdictStatus::unsupported && options_.gpu != nullptr) {
+    found = Examination();
+    found.status = VerdictStatus::correct;
+    now.verdict.flags.push_back("not_emulated");
   }
-  const auto forbidden = check_ptx(build.compiled.ptx);
-  for (const VerdictFinding& finding : forbidden) add_finding(verdict, finding);
-  if (!forbidden.empty()) return stop(VerdictStatus::rejected, forbidden.front().message);
-  const bool emulated = options_.gpu == nullptr || options_.emulator_first;
-  const auto module = emulated ? LoadedModule::load(build.compiled.ptx, file, &budget)
-                               : Result<LoadedModule>(Error{"the emulator is switched off", "", {}});
-  if (!module.ok() && options_.gpu == nullptr)
-    return stop(VerdictStatus::unsupported, "the emulator does not read this PTX: " + module.error().message);
+  take_examination(found, now.verdict);
+  now.end_stage("emulate the cases");
+  return found;
+}
+
+void Judge::judge_with_gpu(Judgement& now, const Result<LoadedModule>& module) {
+  Verdict& verdict = now.verdict;
   Examination found;
-  found.status = VerdictStatus::correct;
   if (module.ok()) {
-    ExamineOptions examine_options;
-    examine_options.threads = options_.threads;
-    const auto preparing = std::chrono::steady_clock::now();
-    examine_options.naive_work = naive_work(entry, set);
-    budget.forgive(std::chrono::steady_clock::now() - preparing);
-    examine_options.budget = &budget;
-    examine_options.required_only = options_.gpu != nullptr;
-    stage("load, naive kernel");
-    found = examine(task, build, *module, **cases, examine_options);
-    // What the emulator cannot execute, a GPU can.
-    if (found.status == VerdictStatus::unsupported && options_.gpu != nullptr) {
-      found = Examination();
-      found.status = VerdictStatus::correct;
-      verdict.flags.push_back("not_emulated");
-    }
-    take_examination(found, verdict);
-    stage("emulate the cases");
-    if (verdict.status != VerdictStatus::correct) return verdict;
+    found = examine_cases(now, *module);
+    if (verdict.status != VerdictStatus::correct) return;
   }
-  if (options_.gpu != nullptr) {
-    verdict.status = VerdictStatus::correct;
-    verdict.backend = "gpu";
-    judge_on_gpu(entry, build, **cases, set, first_timed_plan, text, found.read_share, verdict);
-    stage("run on the GPU");
-    if (verdict.status == VerdictStatus::correct && options_.want_time && options_.explain && module.ok())
-      explain_time(build, *module, task, first_timed_plan, budget, verdict);
-    stage("explain the time");
-    return verdict;
-  }
+  verdict.status = VerdictStatus::correct;
+  verdict.backend = "gpu";
+  judge_on_gpu(now.entry, now.build, *now.cases, now.set, now.first_timed_plan, now.text, found.read_share, verdict);
+  now.end_stage("run on the GPU");
+  if (verdict.status == VerdictStatus::correct && options_.want_time && options_.explain && module.ok())
+    explain_time(now.build, *module, now.entry.book.task(), now.first_timed_plan, now.budget, verdict);
+  now.end_stage("explain the time");
+}
+
+void Judge::judge_emulated(Judgement& now, const LoadedModule& module) {
+  Verdict& verdict = now.verdict;
+  const Examination found = examine_cases(now, module);
+  if (verdict.status != VerdictStatus::correct) return;
   if (!options_.full_size) {
     verdict.flags.push_back("small_only");
-    return verdict;
+    return;
   }
-  const auto runs = check_full_sizes(entry, build, *module, first_timed_plan, text, budget, verdict);
-  if (verdict.status != VerdictStatus::correct) return verdict;
-  stage("check the full size");
-  if (found.blocks_wait) {
-    set_no_time(verdict, "the kernel's time cannot be modelled: its blocks or warps wait for each other",
-                "Judge it on a GPU, or let each block do its part alone.");
-    return verdict;
-  }
+  const auto runs = check_full_sizes(now.entry, now.build, module, now.first_timed_plan, now.text, now.budget, verdict);
+  if (verdict.status != VerdictStatus::correct) return;
+  now.end_stage("check the full size");
+  if (found.blocks_wait)
+    return set_no_time(verdict, "the kernel's time cannot be modelled: its blocks or warps wait for each other",
+                       "Judge it on a GPU, or let each block do its part alone.");
   if (options_.want_time && !runs.empty())
-    add_times(entry, build, runs, first_timed_plan, budget, verdict, found.read_share);
-  stage("model the time");
-  return verdict;
+    add_times(now.entry, now.build, runs, now.first_timed_plan, now.budget, verdict, found.read_share);
+  now.end_stage("model the time");
 }
 
 void Judge::judge_on_gpu(TaskEntry& entry, const KernelBuild& build, const CaseSet& cases, int set,

@@ -18,6 +18,7 @@
 
 namespace kw {
 
+struct Examination;
 class FullSizeRun;
 class GpuBackend;
 
@@ -65,6 +66,14 @@ class Judge {
   struct TaskEntry;
   std::shared_ptr<TaskEntry> entry_for(const Task& task);
   Verdict judge_uncached(TaskEntry& entry, std::string_view text, const std::string& file, WorkBudget& budget);
+  // Its steps. False: the judgement has ended, and its verdict says why.
+  struct Judgement;
+  bool build_and_answer(Judgement& now);
+  bool check_build(Judgement& now) const;
+  Examination examine_cases(Judgement& now, const LoadedModule& module);
+  // `module`: or why the emulator has not read it.
+  void judge_with_gpu(Judgement& now, const Result<LoadedModule>& module);
+  void judge_emulated(Judgement& now, const LoadedModule& module);
   std::vector<std::unique_ptr<FullSizeRun>> check_full_sizes(TaskEntry& entry, const KernelBuild& build,
                                                              const LoadedModule& module, std::size_t first_timed_plan,
                                                              std::string_view text, WorkBudget& budget,

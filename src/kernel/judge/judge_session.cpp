@@ -1,10 +1,10 @@
 #include "kernel/judge/judge_session.h"
 
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
 
+#include "base/parallel_for.h"
 #include "kernel/gpu/gpu_choice.h"
 
 namespace kw {
@@ -33,7 +33,7 @@ std::string fitting_profile(const GpuBackend* gpu) {
 
 Result<std::unique_ptr<JudgeSession>> JudgeSession::start(const JudgeSessionOptions& options) {
   std::unique_ptr<JudgeSession> session(new JudgeSession);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = core_count();
   session->workers_ = options.workers > 0 ? options.workers : cores;
   ServiceOptions service;
   service.pool.workers = std::min(session->workers_, cores);

@@ -1,16 +1,17 @@
 #include "kernel/judge/measured_kernels.h"
 
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
+#include "base/text_lines.h"
 #include "kernel/judge/full_size.h"
 #include "kernel/judge/kernel_build.h"
 #include "kernel/task/task_file.h"
@@ -25,8 +26,9 @@ constexpr std::uint64_t seed = 7;           // of input values and of the choice
 constexpr double small_size_weight = 0.15;  // their times say little but the launch overhead
 
 Result<Measurement> parse_measurement(std::string_view line, const Position& where) {
-  const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) return Error{"not a JSON object", "", where};
+  const auto parsed = parse_bounded_json(line);
+  if (!parsed.ok()) return Error{parsed.error().message, "", where};
+  const Json& json = *parsed;
   auto text = [&](const char* key) {
     const auto found = json.find(key);
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -100,14 +102,8 @@ struct Counter {
 Result<std::vector<Measurement>> read_measurements(const std::filesystem::path& file) {
   KW_TRY(const std::string text, read_file(file, most_bytes));
   std::vector<Measurement> measurements;
-  int number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line(text.data() + at, end - at);
-    at = end + 1;
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    KW_TRY(Measurement made, parse_measurement(line, {file.string(), number, 0}));
+  for (const TextLine& line : written_lines(text)) {
+    KW_TRY(Measurement made, parse_measurement(line.text, {file.string(), line.number, 0}));
     measurements.push_back(std::move(made));
   }
   if (measurements.empty()) return Error{"there is no measurement", "", {file.string(), 0, 0}};
@@ -125,17 +121,12 @@ CountedMeasurements count_measurements(CompileService& service, const std::files
   for (const auto& [name, members] : by_kernel) kernels.push_back(&members);
   const Counter counter{service, suite, device, measurements};
   std::vector<std::optional<Result<PlanCounts>>> profiles(measurements.size());
-  std::atomic<std::size_t> next{0};
-  std::vector<std::jthread> workers;
-  for (int i = 0; i < std::max(1, threads); ++i)
-    workers.emplace_back([&] {
-      for (std::size_t at = next++; at < kernels.size() && !interrupted(); at = next++) {
-        std::vector<Result<PlanCounts>> made = counter.count(*kernels[at]);
-        for (std::size_t k = 0; k < made.size(); ++k) profiles[(*kernels[at])[k]] = std::move(made[k]);
-        counted(made.size(), measurements[(*kernels[at])[0]].task);
-      }
-    });
-  workers.clear();  // waits
+  parallel_for(kernels.size(), threads, [&](std::size_t at) {
+    if (interrupted()) return;
+    std::vector<Result<PlanCounts>> made = counter.count(*kernels[at]);
+    for (std::size_t k = 0; k < made.size(); ++k) profiles[(*kernels[at])[k]] = std::move(made[k]);
+    counted(made.size(), measurements[(*kernels[at])[0]].task);
+  });
   CountedMeasurements result;
   for (std::size_t i = 0; i < measurements.size(); ++i) {
     if (!profiles[i]) continue;  // interrupted before

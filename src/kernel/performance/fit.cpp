@@ -1,12 +1,11 @@
 #include "kernel/performance/fit.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <thread>
 
 #include "base/hash.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 
 namespace kw {
 namespace {
@@ -193,20 +192,16 @@ int fold_of(const std::string& task, int folds) {
 std::vector<double> cross_validate(const DeviceProfile& start, const std::vector<MeasuredPlan>& plans, int folds,
                                    int threads, const FitOptions& options) {
   std::vector<double> modelled(plans.size(), 0.0);
-  std::atomic<int> next{0};
-  std::vector<std::jthread> workers;
-  for (int i = 0; i < std::max(1, threads); ++i)
-    workers.emplace_back([&] {
-      for (int fold = next++; fold < folds && !interrupted(); fold = next++) {
-        std::vector<const MeasuredPlan*> others;
-        for (const MeasuredPlan& plan : plans)
-          if (fold_of(plan.task, folds) != fold) others.push_back(&plan);
-        const DeviceProfile fitted = fit(start, start, others, options);
-        for (std::size_t k = 0; k < plans.size(); ++k)
-          if (fold_of(plans[k].task, folds) == fold) modelled[k] = plan_us(fitted, plans[k].counts);
-      }
-    });
-  workers.clear();  // waits
+  parallel_for(static_cast<std::size_t>(folds), threads, [&](std::size_t at) {
+    if (interrupted()) return;
+    const int fold = static_cast<int>(at);
+    std::vector<const MeasuredPlan*> others;
+    for (const MeasuredPlan& plan : plans)
+      if (fold_of(plan.task, folds) != fold) others.push_back(&plan);
+    const DeviceProfile fitted = fit(start, start, others, options);
+    for (std::size_t k = 0; k < plans.size(); ++k)
+      if (fold_of(plans[k].task, folds) == fold) modelled[k] = plan_us(fitted, plans[k].counts);
+  });
   return modelled;
 }
 

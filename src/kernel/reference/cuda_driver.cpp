@@ -1,28 +1,22 @@
 #include "kernel/reference/cuda_driver.h"
 
-#include <dlfcn.h>
-
 #include <stdexcept>
+
+#include "base/shared_library.h"
 
 namespace kw {
 namespace {
 
-void* driver_library() {
-  static void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+// The one that torch loads, whatever KERNELWRIGHT_LIBCUDA names.
+const Result<SharedLibrary>& driver_library() {
+  static const Result<SharedLibrary> library = SharedLibrary::open("libcuda.so.1");
   return library;
-}
-
-// False when the driver lacks it.
-template <class Function>
-bool find(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(::dlsym(driver_library(), name));
-  return function != nullptr;
 }
 
 Error no_gpu(const std::string& reason) { return Error{"there is no usable GPU: " + reason, "", {}}; }
 
 Result<CudaDriver> open_driver() {
-  if (!driver_library()) return no_gpu("no NVIDIA driver is installed (libcuda.so.1 cannot be loaded)");
+  if (!driver_library().ok()) return no_gpu("no NVIDIA driver is installed (libcuda.so.1 cannot be loaded)");
   CudaDriver driver;
   decltype(&::cuInit) initialise = nullptr;
   decltype(&::cuDeviceGetCount) get_count = nullptr;
@@ -30,6 +24,7 @@ Result<CudaDriver> open_driver() {
   decltype(&::cuDeviceGetName) get_name = nullptr;
   decltype(&::cuDeviceGetAttribute) get_attribute = nullptr;
   decltype(&::cuDevicePrimaryCtxRetain) retain = nullptr;
+  const auto find = [](auto& function, const char* name) { return driver_library()->find(function, name); };
   const bool complete =
       find(initialise, "cuInit") && find(get_count, "cuDeviceGetCount") && find(get_device, "cuDeviceGet") &&
       find(get_name, "cuDeviceGetName") && find(get_attribute, "cuDeviceGetAttribute") &&
@@ -73,7 +68,7 @@ void CudaDriver::require(CUresult result, const char* tried) const {
   throw std::runtime_error(std::string(tried) + " failed: " + words + " (CUDA error " + std::to_string(result) + ")");
 }
 
-bool cuda_driver_is_installed() { return driver_library() != nullptr; }
+bool cuda_driver_is_installed() { return driver_library().ok(); }
 
 const Result<CudaDriver>& event_driver() {
   static const Result<CudaDriver> opened = open_driver();

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "kernel/reference/positions.h"
 
 namespace kw {
 namespace {
@@ -336,7 +337,7 @@ Result<std::vector<OutputTensor>> RemoteReference::run(const PreparedInputs& inp
 
 Result<std::vector<SampledOutput>> RemoteReference::run_at(const PreparedInputs& inputs, const Sizes& sizes,
                                                            Precision precision, const Positions& positions) {
-  KW_TRY_VOID(check_positions(positions, sizes));
+  KW_TRY_VOID(check_positions(task_, positions, sizes));
   Question question;
   question.sizes = &sizes;
   question.precision = precision;
@@ -373,25 +374,6 @@ Result<ReferenceTimes> RemoteReference::time_us(const PreparedInputs& inputs, co
   question.timing = options;
   KW_TRY(Answered answered, ask(question));
   return std::move(answered.times);
-}
-
-Result<void> RemoteReference::check_positions(const Positions& positions, const Sizes& sizes) const {
-  if (positions.size() != task_.outputs.size())
-    return Error{"positions are given for " + std::to_string(positions.size()) + " outputs, but '" + task_.name +
-                     "' has " + std::to_string(task_.outputs.size()),
-                 "",
-                 {}};
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    KW_TRY(const std::int64_t elements, task_.outputs[i].elements_at(sizes));
-    for (const std::int64_t position : positions[i]) {
-      if (position >= 0 && position < elements) continue;
-      return Error{"position " + std::to_string(position) + " is outside the output '" + task_.outputs[i].name +
-                       "', which has " + std::to_string(elements) + " elements at " + to_string(sizes),
-                   "",
-                   {}};
-    }
-  }
-  return {};
 }
 
 }  // namespace kw

@@ -36,7 +36,6 @@ class RemoteReference : public Reference {
   Result<ReferenceAnswer> ask_once(const Question& question, Answered& answered);
   Result<std::shared_ptr<ReferenceProcess>> process_for(Device device);
   Error explain(const ReferenceAnswer& answer, const Question& question, int attempts) const;
-  Result<void> check_positions(const Positions& positions, const Sizes& sizes) const;
 
   const Task task_;
   const std::uint64_t number_;

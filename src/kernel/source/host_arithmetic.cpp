@@ -1,5 +1,7 @@
 #include "kernel/source/host_arithmetic.h"
 
+#include <optional>
+
 #include <cmath>
 
 namespace kw {
@@ -344,6 +346,18 @@ Result<HostValue> shift(std::string_view op, const HostValue& a, const HostValue
   return make_integer(type, static_cast<std::int64_t>(wide(value) >> n));
 }
 
+// Nothing where the operator compares nothing.
+template <class Number>
+std::optional<bool> compared(std::string_view op, Number x, Number y) {
+  if (op == "<") return x < y;
+  if (op == ">") return x > y;
+  if (op == "<=") return x <= y;
+  if (op == ">=") return x >= y;
+  if (op == "==") return x == y;
+  if (op == "!=") return x != y;
+  return std::nullopt;
+}
+
 Result<HostValue> real_operation(std::string_view op, double x, double y, const HostType* type, TypeTable& types) {
   // Computed in double: one rounding to float is then the float result for + - * /, since 53 >= 2 * 24 + 2.
   if (op == "+") return make_real(type, x + y);
@@ -353,12 +367,7 @@ Result<HostValue> real_operation(std::string_view op, double x, double y, const 
     if (y == 0) return Error{"division by zero", "", {}};
     return make_real(type, x / y);
   }
-  if (op == "<") return make_integer(types.bool_type(), x < y);
-  if (op == ">") return make_integer(types.bool_type(), x > y);
-  if (op == "<=") return make_integer(types.bool_type(), x <= y);
-  if (op == ">=") return make_integer(types.bool_type(), x >= y);
-  if (op == "==") return make_integer(types.bool_type(), x == y);
-  if (op == "!=") return make_integer(types.bool_type(), x != y);
+  if (const auto order = compared(op, x, y)) return make_integer(types.bool_type(), *order);
   return Error{"the operator " + std::string(op) + " cannot be used on " + type->name, "", {}};
 }
 
@@ -379,12 +388,7 @@ Result<HostValue> integer_operation(std::string_view op, const HostValue& a, con
   if (op == "&") return make_integer(type, a.integer() & b.integer());
   if (op == "|") return make_integer(type, a.integer() | b.integer());
   if (op == "^") return make_integer(type, a.integer() ^ b.integer());
-  if (op == "<") return make_integer(types.bool_type(), x < y);
-  if (op == ">") return make_integer(types.bool_type(), x > y);
-  if (op == "<=") return make_integer(types.bool_type(), x <= y);
-  if (op == ">=") return make_integer(types.bool_type(), x >= y);
-  if (op == "==") return make_integer(types.bool_type(), x == y);
-  if (op == "!=") return make_integer(types.bool_type(), x != y);
+  if (const auto order = compared(op, x, y)) return make_integer(types.bool_type(), *order);
   return Error{"the operator " + std::string(op) + " is not known", "", {}};
 }
 

@@ -92,8 +92,27 @@ class HostParser {
 
   // Statements (parse_statement.cpp).
   const Stmt* parse_statement();
+  // `{ ... }` with a scope of its own; parse_one() again and again until the bracket closes.
+  template <class ParseOne>
+  void parse_braces(const ParseOne& parse_one) {
+    expect("{");
+    names_.open();
+    while (!failed_ && !is("}")) {
+      if (at_end()) {
+        fail_near("`}`");
+        break;
+      }
+      parse_one();
+    }
+    names_.close(false);
+    expect("}");
+  }
   const Stmt* parse_block(bool of_switch = false);
   const Stmt* parse_if();
+  // while, do, break, continue, return, labels of a switch; null where none begins.
+  const Stmt* parse_loop_or_jump(TokenIndex at);
+  // static_assert, using, typedef, struct, enum; null where none begins.
+  const Stmt* parse_local_definition(TokenIndex at);
   const Stmt* parse_for();
   const Stmt* parse_switch();
   const Stmt* parse_simple_declaration(bool needs_semicolon);

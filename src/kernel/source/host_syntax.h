@@ -41,7 +41,7 @@ struct Name {  // `ns::reduce<256, float>`
   std::vector<NamePart> parts;
 };
 
-enum class BuiltinType : std::uint8_t {
+enum class TypeKind : std::uint8_t {
   void_,
   bool_,
   char_,
@@ -56,7 +56,18 @@ enum class BuiltinType : std::uint8_t {
   longlong,
   ulonglong,
   float_,
-  double_
+  double_,  // up to here: what C++ has a keyword for
+  half,
+  bfloat16,
+  null,         // std::nullptr_t
+  stream,       // cudaStream_t
+  enumeration,  // also cudaError_t and the runtime's other enums
+  structure,    // also dim3, float4 and cudaDeviceProp
+  pointer,
+  array,
+  function,  // a kernel, a host function or a pointer to one
+  closure,   // a lambda
+  string,    // a string literal
 };
 
 struct TypeSyntax {
@@ -68,7 +79,7 @@ struct TypeSyntax {
     const Expr* count = nullptr;  // of an array; null for []
   };
   Base base = Base::builtin;
-  BuiltinType builtin = BuiltinType::int_;
+  TypeKind builtin = TypeKind::int_;
   bool is_const = false;  // of the base: `const float*`
   bool is_volatile = false;
   bool is_pack = false;  // `Args... rest`

@@ -14,35 +14,6 @@
 
 namespace kw {
 
-enum class TypeKind : std::uint8_t {
-  void_,
-  bool_,
-  char_,
-  schar,
-  uchar,
-  short_,
-  ushort,
-  int_,
-  uint,
-  long_,
-  ulong,
-  longlong,
-  ulonglong,  // as BuiltinType
-  float_,
-  double_,
-  half,
-  bfloat16,
-  null,         // std::nullptr_t
-  stream,       // cudaStream_t
-  enumeration,  // also cudaError_t and the runtime's other enums
-  structure,    // also dim3, float4 and cudaDeviceProp
-  pointer,
-  array,
-  function,  // a kernel, a host function or a pointer to one
-  closure,   // a lambda
-  string,    // a string literal
-};
-
 struct HostType;
 
 struct FieldType {
@@ -98,7 +69,6 @@ class TypeTable {
   TypeTable(const TypeTable&) = delete;
   TypeTable& operator=(const TypeTable&) = delete;
 
-  const HostType* builtin(BuiltinType type) const { return basic(static_cast<TypeKind>(type)); }
   const HostType* basic(TypeKind kind) const;
   const HostType* named(std::string_view name) const;  // dim3, size_t, float4 ...; null when unknown
   const HostType* with_const(const HostType* type);

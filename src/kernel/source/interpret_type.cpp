@@ -45,7 +45,7 @@ Result<const HostType*> HostInterpreter::resolve(const TypeSyntax& type) {
 Result<const HostType*> HostInterpreter::resolve_base(const TypeSyntax& type) {
   switch (type.base) {
     case TypeSyntax::Base::builtin:
-      return types_.builtin(type.builtin);
+      return types_.basic(type.builtin);
     case TypeSyntax::Base::automatic:
       return fail("`auto` cannot stand here", type.token);
     case TypeSyntax::Base::type_of: {

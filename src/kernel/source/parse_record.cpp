@@ -136,20 +136,12 @@ StructSyntax* HostParser::parse_struct(const TemplateSyntax& generic) {
     structure.has_base = true;
     while (!failed_ && !at_end() && !is("{")) advance();
   }
-  expect("{");
-  names_.open();
-  while (!failed_ && !is("}")) {
-    if (at_end()) {
-      fail_near("`}`");
-      break;
-    }
+  parse_braces([&] {
     parse_member(structure);
     if (structure.fields.size() + structure.constants.size() + structure.functions.size() > max_members) {
       fail("a struct has too many members");
     }
-  }
-  names_.close(false);
-  expect("}");
+  });
   return &structure;
 }
 

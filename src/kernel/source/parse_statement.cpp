@@ -17,18 +17,10 @@ const Stmt* HostParser::parse_block(bool of_switch) {
   Stmt* block = make(StmtKind::block, here());
   const DepthGuard guard(*this);
   if (!guard.ok) return block;
-  expect("{");
-  names_.open();
-  while (!failed_ && !is("}")) {
-    if (at_end()) {
-      fail_near("`}`");
-      break;
-    }
+  parse_braces([&] {
     case_allowed_ = of_switch;
     block->statements.push_back(parse_statement());
-  }
-  names_.close(false);
-  expect("}");
+  });
   return block;
 }
 
@@ -46,6 +38,32 @@ const Stmt* HostParser::parse_statement() {
   if (is("if")) return parse_if();
   if (is("for")) return parse_for();
   if (is("switch")) return parse_switch();
+  if (const Stmt* control = parse_loop_or_jump(at)) return control;
+  if (is("goto") || is("try") || is("asm") || (is_identifier() && is(":", 1) && !is("::", 1))) {
+    fail("the launcher uses " + std::string(is_identifier() ? "a label" : token().text) +
+         ", which the interpreter does not know");
+    return make(StmtKind::empty, at);
+  }
+  if (is("[") && is("[", 1)) {  // an attribute: [[maybe_unused]]
+    skip_balanced();
+    return parse_statement();
+  }
+  if (const Stmt* definition = parse_local_definition(at)) return definition;
+  if (is("static") || is("register") || is("thread_local") || is("extern") || is("__shared__") ||
+      starts_declaration()) {
+    return parse_simple_declaration(true);
+  }
+  if (const std::string type = unknown_type(); !type.empty()) {
+    fail("the launcher uses the type " + type + ", which the interpreter does not know");
+    return make(StmtKind::empty, at);
+  }
+  Stmt* statement = make(StmtKind::expression, at);
+  statement->value = parse_expression();
+  expect(";");
+  return statement;
+}
+
+const Stmt* HostParser::parse_loop_or_jump(TokenIndex at) {
   if (take("while")) {
     Stmt* loop = make(StmtKind::while_, at);
     expect("(");
@@ -88,15 +106,10 @@ const Stmt* HostParser::parse_statement() {
     expect(":");
     return make(StmtKind::default_, at);
   }
-  if (is("goto") || is("try") || is("asm") || (is_identifier() && is(":", 1) && !is("::", 1))) {
-    fail("the launcher uses " + std::string(is_identifier() ? "a label" : token().text) +
-         ", which the interpreter does not know");
-    return make(StmtKind::empty, at);
-  }
-  if (is("[") && is("[", 1)) {  // an attribute: [[maybe_unused]]
-    skip_balanced();
-    return parse_statement();
-  }
+  return nullptr;
+}
+
+const Stmt* HostParser::parse_local_definition(TokenIndex at) {
   if (take("static_assert")) {
     Stmt* check = make(StmtKind::static_assert_, at);
     expect("(");
@@ -129,18 +142,7 @@ const Stmt* HostParser::parse_statement() {
     expect(";");
     return statement;
   }
-  if (is("static") || is("register") || is("thread_local") || is("extern") || is("__shared__") ||
-      starts_declaration()) {
-    return parse_simple_declaration(true);
-  }
-  if (const std::string type = unknown_type(); !type.empty()) {
-    fail("the launcher uses the type " + type + ", which the interpreter does not know");
-    return make(StmtKind::empty, at);
-  }
-  Stmt* statement = make(StmtKind::expression, at);
-  statement->value = parse_expression();
-  expect(";");
-  return statement;
+  return nullptr;
 }
 
 // The name of a type that nobody has declared, when a declaration seems to begin: `cudaEvent_t e`, `std::vector<int>

@@ -163,7 +163,7 @@ TypeSyntax* HostParser::parse_type_specifier() {
     }
     const bool u = unsigns > 0;
     static_cast<void>(ints);
-    using B = BuiltinType;
+    using B = TypeKind;
     if (word == "void")
       type.builtin = B::void_;
     else if (word == "bool")

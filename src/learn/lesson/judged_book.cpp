@@ -1,14 +1,13 @@
 #include "learn/lesson/judged_book.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "agents/grammar/task_json.h"
+#include "base/parallel_for.h"
 #include "kernel/task/task_file.h"
 #include "learn/data/store.h"
 
@@ -93,15 +92,8 @@ Result<JudgedBook> JudgedBook::load(const std::filesystem::path& store, int thre
   book.stream_.emplace(options);
 
   std::vector<std::optional<Result<std::vector<JudgedTask>>>> read(shards.size());
-  std::atomic<std::size_t> next{0};
-  {
-    std::vector<std::jthread> readers;
-    for (int i = 0; i < std::max(threads, 1); ++i)
-      readers.emplace_back([&] {
-        for (std::size_t at = next++; at < shards.size(); at = next++)
-          read[at].emplace(read_tasks(shards[at], source, *book.stream_));
-      });
-  }
+  parallel_for(shards.size(), threads,
+               [&](std::size_t at) { read[at].emplace(read_tasks(shards[at], source, *book.stream_)); });
   for (auto& part : read) {
     if (!part->ok()) return part->error();
     for (JudgedTask& task : **part) book.tasks_.push_back(std::move(task));

@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "model/weights/bounded_json.h"
 #include "model/weights/mapped_file.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/safetensors_writer.h"

@@ -1,20 +1,19 @@
 #include "model/gpu/model_gpu.h"
 
-#include <dlfcn.h>
-
 #include <cmath>
 #include <cstring>
 #include <exception>
 
 #include "base/installed_files.h"
 #include "base/random.h"
+#include "base/shared_library.h"
 #include "kernel/gpu/driver.h"
 #include "kernel/reference/instruction_set.h"
+#include "kernel/reference/torch_message.h"
 #include "model/decoder/trainable_part.h"
 #include "model/decoder/trainer_state.h"
 #include "model/gpu/gpu_library.h"
 #include "model/gpu/kernel_build.h"
-#include "model/gpu/torch_message.h"
 #include "model/rollout/sampler.h"
 #include "model/weights/huggingface_config.h"
 
@@ -25,19 +24,15 @@ Result<const ModelGpuLibrary*> load_library() {
   // The host's half of libtorch computes too, and would die of an instruction that does not work here.
   KW_TRY_VOID(apply_instruction_set());
   const auto path = find_library("libkernelwright_model_gpu.so");
-  // Never unloaded: libtorch does not survive that.
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* reason = ::dlerror();
+  const auto opened = SharedLibrary::open(path);
+  if (!opened.ok())
     return Error{
-        std::string("the model cannot run on a GPU, libtorch cannot be loaded: ") +
-            (reason ? reason : "unknown reason"),
+        "the model cannot run on a GPU, libtorch cannot be loaded: " + opened.error().message,
         "run `make setup build`; on another machine set LD_LIBRARY_PATH to its torch/lib and nvidia/*/lib folders",
         {}};
-  }
-  auto* entry =
-      reinterpret_cast<decltype(&kernelwright_model_gpu_library)>(::dlsym(library, "kernelwright_model_gpu_library"));
-  if (!entry) return Error{path.string() + " is not the library that belongs to this program", "run `make build`", {}};
+  decltype(&kernelwright_model_gpu_library) entry = nullptr;
+  if (!opened->find(entry, "kernelwright_model_gpu_library"))
+    return Error{path.string() + " is not the library that belongs to this program", "run `make build`", {}};
   return entry();
 }
 

@@ -4,8 +4,8 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
 #include "model/tokenizer/byte_alphabet.h"
 
@@ -15,33 +15,14 @@ namespace {
 using Json = nlohmann::json;
 using Kind = PreTokenizerStep::Kind;
 
-constexpr int max_depth = 24;
-constexpr std::size_t max_events = 4'000'000;  // keys, values, starts and ends; bounds the memory to some 300 MB
+// The values bound the memory to some 300 MB.
+constexpr JsonBounds tokenizer_bounds{.max_depth = 24, .min_bytes_per_value = 1, .max_values = 2'000'000};
 
 // Thrown and caught in this file alone: what a file says wrong, from whatever depth.
 struct Refused : std::exception {
   explicit Refused(std::string what) : message(std::move(what)) {}
   std::string message;
 };
-
-// A document without duplicate keys, deep nesting or endless lists.
-Json parse_strictly(std::string_view text) {
-  std::vector<std::unordered_set<std::string>> keys(max_depth + 2);
-  std::size_t events = 0;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > max_depth) throw Refused("the JSON is nested more than " + std::to_string(max_depth) + " deep");
-    if (++events > max_events) throw Refused("the JSON has more than four million values");
-    if (event == Json::parse_event_t::object_start) keys[static_cast<std::size_t>(depth) + 1].clear();
-    if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys[static_cast<std::size_t>(depth)].insert(key).second) {
-        throw Refused("the key '" + key.substr(0, 60) + "' occurs twice in one object");
-      }
-    }
-    return true;
-  };
-  return Json::parse(text.begin(), text.end(), watch);
-}
 
 const Json* member(const Json& object, const char* name) {
   if (!object.is_object()) throw Refused("an object with '" + std::string(name) + "' was expected");
@@ -267,12 +248,11 @@ Json step_to_json(const PreTokenizerStep& step) {
 
 Result<TokenizerSpec> parse_tokenizer_json(std::string_view text) {
   if (text.size() > max_tokenizer_json_bytes) return Error{"a tokenizer.json of more than 32 MiB is not read", "", {}};
+  KW_TRY(const Json file, parse_bounded_json(text, tokenizer_bounds));
   try {
-    return read_spec(parse_strictly(text));
+    return read_spec(file);
   } catch (const Refused& refused) {
     return Error{refused.message, "", {}};
-  } catch (const Json::exception& error) {
-    return Error{std::string("the JSON cannot be read: ") + error.what(), "", {}};
   }
 }
 

@@ -108,7 +108,7 @@ TEST(TokenizerJson, HostileText) {
   EXPECT_FALSE(parse_tokenizer_json("\"" + std::string(10u << 20, 'x') + "\"").ok());
   std::string list = "[0";
   for (int i = 0; i < 5000000; ++i) list += ",0";
-  EXPECT_THAT(parse_tokenizer_json(list + "]").error().message, testing::HasSubstr("four million"));
+  EXPECT_THAT(parse_tokenizer_json(list + "]").error().message, testing::HasSubstr("more than 2000000 values"));
   EXPECT_FALSE(parse_tokenizer_json(std::string(max_tokenizer_json_bytes + 1, ' ')).ok());
   EXPECT_THAT(parse_tokenizer_json(R"({"model": {"vocab": {"a": 0, "a": 1}}})").error().message,
               testing::HasSubstr("twice"));

@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
-#include "model/weights/bounded_json.h"
 #include "model/weights/nf4_folder.h"
 
 namespace kw {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
-#include "model/weights/bounded_json.h"
 
 namespace kw {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "base/bounded_json.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "model/weights/bounded_json.h"
 #include "model/weights/safetensors.h"
 #include "model/weights/safetensors_writer.h"
 

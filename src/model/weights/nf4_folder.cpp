@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
-#include "model/weights/bounded_json.h"
 #include "model/weights/huggingface_config.h"
 #include "model/weights/nf4.h"
 

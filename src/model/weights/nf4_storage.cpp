@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "model/weights/bounded_json.h"
+#include "base/bounded_json.h"
 #include "model/weights/nf4.h"
 
 namespace kw {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "model/weights/bounded_json.h"
+#include "base/bounded_json.h"
 #include "model/weights/float_formats.h"
 
 namespace kw {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "model/weights/bounded_json.h"
 #include "model/weights/float_formats.h"
 #include "model/weights/safetensors_writer.h"
 #include "model/weights/weight_folder.h"
@@ -97,22 +96,6 @@ TEST(Safetensors, TheCacheOfHuggingFaceIsReadThroughItsLinks) {
   std::filesystem::copy(golden / "types.safetensors", cache.path() / "blobs" / "abc");
   std::filesystem::create_symlink("../../blobs/abc", cache.path() / "snapshots" / "main" / "model.safetensors");
   EXPECT_TRUE(WeightFolder::open(cache.path() / "snapshots" / "main").ok());
-}
-
-TEST(BoundedJson, Bounds) {
-  EXPECT_TRUE(parse_bounded_json(R"({"a": [1, {"b": null}]})").ok());
-  EXPECT_FALSE(parse_bounded_json(R"({"a": [1, {"b": null}]})", {.max_depth = 2}).ok());
-  EXPECT_FALSE(parse_bounded_json("1").ok());
-  EXPECT_FALSE(parse_bounded_json("").ok());
-  const auto json = *parse_bounded_json(R"({"i": 5, "f": 1.5, "big": 18446744073709551615, "n": null, "s": "t"})");
-  EXPECT_EQ(*json_integer(json, "i", 0, 5), 5);
-  EXPECT_FALSE(json_integer(json, "i", 0, 4).ok());
-  EXPECT_FALSE(json_integer(json, "f", 0, 4).ok());
-  EXPECT_FALSE(json_integer(json, "big", -1, INT64_MAX).ok());
-  EXPECT_FALSE(json_integer(json, "n", 0, 4).ok());
-  EXPECT_EQ(*json_integer_or(json, "n", 0, 4, 3), 3);
-  EXPECT_FALSE(json_bool_or(json, "s", true).ok());
-  EXPECT_FALSE(json_number_or(json, "s", 1).ok());
 }
 
 TEST(FloatFormats, HalvesSurviveTheWayThere) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/bounded_json.h"
 #include "base/file.h"
-#include "model/weights/bounded_json.h"
 
 namespace kw {
 namespace {

@@ -4,8 +4,9 @@
 
 #include <filesystem>
 
+#include "base/shared_library.h"
 #include "kernel/reference/torch/torch_headers.h"
-#include "kernel/reference/torch/torch_message.h"
+#include "kernel/reference/torch_message.h"
 
 namespace kw {
 namespace {
@@ -22,9 +23,9 @@ Result<void> load_torch_cuda() {
     return no_torch_gpu("it is built without CUDA, " + path.string() + " does not exist");
   }
   // Never unloaded; its initialisers register the CUDA kernels of every operation.
-  if (::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return {};
-  const char* reason = ::dlerror();
-  return no_torch_gpu(reason ? reason : "libtorch_cuda.so cannot be loaded");
+  const auto library = SharedLibrary::open(path, SharedLibrary::Names::shared);
+  if (!library.ok()) return no_torch_gpu(library.error().message);
+  return {};
 }
 
 const Result<void>& torch_cuda() {

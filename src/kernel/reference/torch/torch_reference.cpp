@@ -1,14 +1,15 @@
 #include "kernel/reference/cuda_driver.h"
 #include "kernel/reference/gpu_timing.h"
+#include "kernel/reference/positions.h"
 #include "kernel/reference/torch/gpu_backend.h"
 #include "kernel/reference/torch/operators.h"
 #include "kernel/reference/torch/script_names.h"
 #include "kernel/reference/torch/torch_headers.h"
-#include "kernel/reference/torch/torch_message.h"
 #include "kernel/reference/torch/torch_settings.h"
 #include "kernel/reference/torch/torch_tensors.h"
 #include "kernel/reference/torch/warm_up.h"
 #include "kernel/reference/torch_library.h"
+#include "kernel/reference/torch_message.h"
 
 namespace kw {
 namespace {
@@ -57,7 +58,7 @@ class TorchReference : public Reference {
 
   Result<std::vector<SampledOutput>> run_at(const PreparedInputs& inputs, const Sizes& sizes, Precision precision,
                                             const Positions& positions) override {
-    KW_TRY_VOID(check_positions(positions, sizes));
+    KW_TRY_VOID(check_positions(task_, positions, sizes));
     return on_device(inputs.device(), &sizes, [&]() -> Result<std::vector<SampledOutput>> {
       KW_TRY(const std::vector<at::Tensor> tensors, answer(tensors_of(inputs), sizes, precision));
       std::vector<SampledOutput> made;
@@ -182,26 +183,6 @@ class TorchReference : public Reference {
       tensors.push_back(std::move(tensor));
     }
     return tensors;
-  }
-
-  Result<void> check_positions(const Positions& positions, const Sizes& sizes) const {
-    if (positions.size() != task_.outputs.size()) {
-      return Error{"positions are given for " + std::to_string(positions.size()) + " outputs, but '" + task_.name +
-                       "' has " + std::to_string(task_.outputs.size()),
-                   "",
-                   {}};
-    }
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      KW_TRY(const std::int64_t elements, task_.outputs[i].elements_at(sizes));
-      for (const std::int64_t position : positions[i]) {
-        if (position >= 0 && position < elements) continue;
-        return Error{"position " + std::to_string(position) + " is outside the output '" + task_.outputs[i].name +
-                         "', which has " + std::to_string(elements) + " elements at " + to_string(sizes),
-                     "",
-                     {}};
-      }
-    }
-    return {};
   }
 
   Task task_;

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "kernel/reference/torch/torch_headers.h"
-#include "kernel/reference/torch/torch_message.h"
+#include "kernel/reference/torch_message.h"
 
 namespace kw {
 namespace {

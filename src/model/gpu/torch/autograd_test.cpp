@@ -100,6 +100,27 @@ Tensor hidden_states(const ModelDescription& model, const Leaves& leaves, const 
   return norm(x, leaves["model.norm.weight"], model.rms_epsilon);
 }
 
+AdapterLeaves leaves_of(const ModelDescription& model, Adapter& from) {
+  AdapterLeaves adapter;
+  adapter.scale = static_cast<double>(from.scale);
+  for (const auto& places : from.layout.layers) {
+    auto& a = adapter.a.emplace_back();
+    auto& b = adapter.b.emplace_back();
+    for (std::size_t p = 0; p < places.size(); ++p) {
+      const ProjectionShape shape = projection_shape(model, static_cast<Projection>(p));
+      const auto leaf = [&](std::int64_t at, std::int64_t rows, std::int64_t columns) {
+        return at::from_blob(from.values.data() + at, {rows, columns}, at::kFloat)
+            .to(at::kDouble)
+            .clone()
+            .requires_grad_(true);
+      };
+      a[p] = leaf(places[p].a, from.layout.rank, shape.in);
+      b[p] = leaf(places[p].b, shape.out, from.layout.rank);
+    }
+  }
+  return adapter;
+}
+
 TEST(GpuTrainerGradients, EqualAutograd) {
   const ModelDescription model = small_description();
   Parameters parameters(model);
@@ -138,23 +159,7 @@ TEST(GpuTrainerGradients, EqualAutograd) {
   trainer.backward(plan, gradients);
 
   const Leaves leaves(parameters.layout, parameters.values);
-  AdapterLeaves adapter;
-  adapter.scale = static_cast<double>(adapters[0].scale);
-  for (const auto& places : adapters[0].layout.layers) {
-    auto& a = adapter.a.emplace_back();
-    auto& b = adapter.b.emplace_back();
-    for (std::size_t p = 0; p < places.size(); ++p) {
-      const ProjectionShape shape = projection_shape(model, static_cast<Projection>(p));
-      const auto leaf = [&](std::int64_t at, std::int64_t rows, std::int64_t columns) {
-        return at::from_blob(adapters[0].values.data() + at, {rows, columns}, at::kFloat)
-            .to(at::kDouble)
-            .clone()
-            .requires_grad_(true);
-      };
-      a[p] = leaf(places[p].a, adapters[0].layout.rank, shape.in);
-      b[p] = leaf(places[p].b, shape.out, adapters[0].layout.rank);
-    }
-  }
+  const AdapterLeaves adapter = leaves_of(model, adapters[0]);
   Tensor head =
       at::from_blob(value_head.data(), {model.hidden + 1}, at::kFloat).to(at::kDouble).clone().requires_grad_(true);
   Tensor loss = at::zeros({}, at::kDouble);

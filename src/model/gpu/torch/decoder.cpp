@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "kernel/reference/torch_message.h"
 #include "model/gpu/decoder_pages.h"
-#include "model/gpu/torch_message.h"
 
 namespace kw {
 namespace {

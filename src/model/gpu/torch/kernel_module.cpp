@@ -1,7 +1,5 @@
 #include "model/gpu/torch/kernel_module.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -29,18 +27,6 @@ bool may_start_early(std::string_view kernel) {
                                         "rotate_into_cache", "swiglu_bf16", "swiglu_f32",    "paged_attention",
                                         "join_attention",    "single_row",  "low_rank_rows", "sample_"};
   return wanted && std::ranges::any_of(ready, [&](std::string_view name) { return kernel.starts_with(name); });
-}
-
-using LaunchKernelEx = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
-LaunchKernelEx launch_with_attributes() {
-  static const auto found = [] {
-    void* library = ::dlopen("libcuda.so.1", RTLD_NOW);
-    void* symbol = library != nullptr ? ::dlsym(library, "cuLaunchKernelEx") : nullptr;
-    if (symbol == nullptr)
-      throw std::runtime_error("the driver has no cuLaunchKernelEx: unset KERNELWRIGHT_EARLY_LAUNCH");
-    return reinterpret_cast<LaunchKernelEx>(symbol);
-  }();
-  return found;
 }
 
 const Driver& usable_driver() {
@@ -94,7 +80,9 @@ void KernelModule::launch(std::string_view kernel, const LaunchShape& shape,
     config.hStream = c10::cuda::getCurrentCUDAStream().stream();
     config.attrs = &attribute;
     config.numAttrs = 1;
-    require(driver_, launch_with_attributes()(&config, found->second, addresses, nullptr), "launching " + found->first);
+    if (driver_.cuLaunchKernelEx == nullptr)
+      throw std::runtime_error("the driver has no cuLaunchKernelEx: unset KERNELWRIGHT_EARLY_LAUNCH");
+    require(driver_, driver_.cuLaunchKernelEx(&config, found->second, addresses, nullptr), "launching " + found->first);
     return;
   }
   require(driver_,

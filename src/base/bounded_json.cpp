@@ -1,5 +1,6 @@
-#include "model/weights/bounded_json.h"
+#include "base/bounded_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -9,10 +10,11 @@ namespace {
 using Json = nlohmann::json;
 
 // Builds the value while the text is read, so a bound stops the reading and not only the result.
-class BoundedBuilder : public nlohmann::json_sax<Json> {
+template <class Value>
+class BoundedBuilder : public nlohmann::json_sax<Value> {
  public:
   BoundedBuilder(const JsonBounds& bounds, std::size_t text_bytes)
-      : max_depth_(bounds.max_depth), max_values_(64 + text_bytes / bounds.min_bytes_per_value) {}
+      : bounds_(bounds), max_values_(std::min(bounds.max_values, 64 + text_bytes / bounds.min_bytes_per_value)) {}
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
@@ -20,13 +22,14 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
   bool number_unsigned(std::uint64_t value) override { return add(value); }
   bool number_float(double value, const std::string&) override { return add(value); }
   bool string(std::string& value) override { return add(std::move(value)); }
-  bool binary(Json::binary_t&) override { return fail("binary values are not JSON"); }
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool binary(typename Value::binary_t&) override { return fail("binary values are not JSON"); }
+  bool start_object(std::size_t) override { return open(Value::object()); }
+  bool start_array(std::size_t) override { return open(Value::array()); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
 
   bool key(std::string& name) override {
+    if (open_.back()->size() >= bounds_.max_members) return fail("an object has too many members");
     if (open_.back()->contains(name)) return fail("the key '" + name.substr(0, 200) + "' comes twice");
     key_ = std::move(name);
     return true;
@@ -36,7 +39,7 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
     return fail("not valid JSON at byte " + std::to_string(position));
   }
 
-  Json root;
+  Value root;
   std::string problem;
 
  private:
@@ -45,29 +48,25 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  Json* place(Json value) {
-    if (open_.empty()) {
-      root = std::move(value);
-      return &root;
-    }
-    Json& parent = *open_.back();
-    if (parent.is_array()) {
-      parent.push_back(std::move(value));
-      return &parent.back();
-    }
-    return &(parent[key_] = std::move(value));
+  // Null where a bound forbids it.
+  Value* place(Value value) {
+    if (++values_ > max_values_) return fail("more than " + std::to_string(max_values_) + " values"), nullptr;
+    if (open_.empty()) return &(root = std::move(value));
+    Value& parent = *open_.back();
+    if (parent.is_object()) return &(parent[key_] = std::move(value));
+    if (parent.size() >= bounds_.max_elements) return fail("a list is too long"), nullptr;
+    parent.push_back(std::move(value));
+    return &parent.back();
   }
 
-  bool add(Json value) {
-    if (++values_ > max_values_) return fail("more values than a text of this size may hold");
-    place(std::move(value));
-    return true;
-  }
+  bool add(Value value) { return place(std::move(value)) != nullptr; }
 
-  bool open(Json container) {
-    if (++values_ > max_values_) return fail("more values than a text of this size may hold");
-    if (static_cast<int>(open_.size()) >= max_depth_) return fail("nested deeper than " + std::to_string(max_depth_));
-    open_.push_back(place(std::move(container)));
+  bool open(Value container) {
+    if (static_cast<int>(open_.size()) >= bounds_.max_depth)
+      return fail("nested deeper than " + std::to_string(bounds_.max_depth));
+    Value* placed = place(std::move(container));
+    if (placed == nullptr) return false;
+    open_.push_back(placed);
     return true;
   }
 
@@ -76,12 +75,27 @@ class BoundedBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  int max_depth_;
+  JsonBounds bounds_;
   std::size_t max_values_;
   std::size_t values_ = 0;
-  std::vector<Json*> open_;
+  // Pointers stay good: only the innermost open container grows, and nothing points into it but at itself.
+  std::vector<Value*> open_;
   std::string key_;
 };
+
+template <class Value>
+Result<Value> parse_bounded(std::string_view text, const JsonBounds& bounds) {
+  BoundedBuilder<Value> builder(bounds, text.size());
+  bool complete = false;
+  try {
+    complete = Value::sax_parse(text.begin(), text.end(), &builder);
+  } catch (const std::exception& failure) {
+    return Error{std::string("not valid JSON: ") + failure.what(), "", {}};
+  }
+  if (!complete) return Error{builder.problem.empty() ? "not valid JSON" : builder.problem, "", {}};
+  if (!builder.root.is_object()) return Error{"not a JSON object", "", {}};
+  return std::move(builder.root);
+}
 
 Error wrong(const std::string& key, const std::string& what) { return Error{"'" + key + "' " + what, "", {}}; }
 
@@ -94,16 +108,11 @@ const Json* find_member(const Json& object, const std::string& key) {
 }  // namespace
 
 Result<Json> parse_bounded_json(std::string_view text, const JsonBounds& bounds) {
-  BoundedBuilder builder(bounds, text.size());
-  bool complete = false;
-  try {
-    complete = Json::sax_parse(text.begin(), text.end(), &builder);
-  } catch (const std::exception& failure) {
-    return Error{std::string("not valid JSON: ") + failure.what(), "", {}};
-  }
-  if (!complete) return Error{builder.problem.empty() ? "not valid JSON" : builder.problem, "", {}};
-  if (!builder.root.is_object()) return Error{"not a JSON object", "", {}};
-  return std::move(builder.root);
+  return parse_bounded<Json>(text, bounds);
+}
+
+Result<nlohmann::ordered_json> parse_bounded_ordered_json(std::string_view text, const JsonBounds& bounds) {
+  return parse_bounded<nlohmann::ordered_json>(text, bounds);
 }
 
 Result<std::int64_t> json_integer(const Json& object, const std::string& key, std::int64_t smallest,
