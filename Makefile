@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check include-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check include-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -27,6 +27,7 @@ build: setup
 test: setup
 	@$(STEP) "format check" $(MAKE) --no-print-directory format-check
 	@$(STEP) "include check" $(MAKE) --no-print-directory include-check
+	@$(STEP) "lint of what changed" $(MAKE) --no-print-directory lint-changed
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
@@ -78,8 +79,18 @@ include-check:
 	@scripts/check_includes.py
 	@scripts/check_includes.py --self-test
 
-lint: build
-	@clang-tidy-$(CLANG_VERSION) --quiet -p build $(filter-out src/kernel/reference/torch/%,$(filter %.cpp,$(SOURCES)))
+# clang-tidy over everything, or over CHANGED="src/base src/model/rollout/sampler.cpp"; what was clean and is as it was is not looked at
+# again. `lint-changed` takes what changed since the commit BASE and leaves out, by name, what is more than LINT_MOST files.
+CHANGED ?=
+BASE ?= auto
+LINT_MOST ?= 20
+CLANG_TIDY := $(wildcard /usr/bin/clang-tidy-$(CLANG_VERSION))
+LINT = KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset lint >build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; mv build-lint.log build-lint/configure.log; scripts/lint.py --tidy $(CLANG_TIDY) --jobs $(JOBS)
+lint: setup
+	@$(LINT) $(CHANGED)
+
+lint-changed: setup
+	@$(if $(CLANG_TIDY),$(LINT) --against $(BASE) --most $(LINT_MOST),echo "no clang-tidy-$(CLANG_VERSION) here: nothing is linted")
 
 # What reads hostile input, the emulator and the vector kernels. The rest would double the time and has its own limits around it.
 SANITIZED := base_test database_test run_log_test tokenizer_test counters_test task_test source_test emulate_test weights_test arithmetic_test reward_test agent_test page_test config_test
@@ -122,4 +133,4 @@ gotchas: build
 	@scripts/gotchas.py
 
 clean:
-	@rm -rf build build-asan build-debug
+	@rm -rf build build-asan build-tsan build-lint build-dev build-debug
