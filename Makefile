@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check include-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults test-threads test-threads-short install package quickstart format format-check include-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -32,6 +32,7 @@ test: setup
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
 	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page)\.' -j $(JOBS)
+	@$(STEP) "thread sanitizer" $(MAKE) --no-print-directory test-threads-short
 	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
 	@$(STEP) --summary
 
@@ -98,6 +99,14 @@ SANITIZER_ENV := ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_n
 asan: setup
 	@KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset asan >build-asan.log 2>&1 || { cat build-asan.log; exit 1; }; mv build-asan.log build-asan/configure.log
 	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED) $(FUZZERS)
+
+# Where several threads work on the same things. All of it takes half an hour to build, so `make test` has what depends on little.
+TSAN = KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset tsan >build-tsan.log 2>&1 || { cat build-tsan.log; exit 1; }; mv build-tsan.log build-tsan/configure.log; JOBS=$(JOBS) scripts/test_threads.sh
+test-threads: build
+	@$(TSAN) all
+
+test-threads-short: setup
+	@$(TSAN) short
 
 fuzz: asan
 	@FUZZ_RUNS=$(FUZZ_RUNS) $(SANITIZER_ENV) scripts/fuzz.sh $(FUZZERS)
