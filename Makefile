@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults install package quickstart format format-check page-check include-check length-check lint clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults test-threads test-threads-short install package quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -29,10 +29,12 @@ test: setup
 	@$(STEP) "page check" $(MAKE) --no-print-directory page-check
 	@$(STEP) "include check" $(MAKE) --no-print-directory include-check
 	@$(STEP) "length check" $(MAKE) --no-print-directory length-check
+	@$(STEP) "lint of what changed" $(MAKE) --no-print-directory lint-changed
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
 	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page|experiment)\.' -j $(JOBS)
+	@$(STEP) "thread sanitizer" $(MAKE) --no-print-directory test-threads-short
 	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
 	@$(STEP) --summary
 
@@ -93,8 +95,18 @@ length-check:
 	@scripts/long_functions.py --self-test
 	@scripts/repeated_lines.py --show 0 --most 10
 
-lint: build
-	@clang-tidy-$(CLANG_VERSION) --quiet -p build $(filter-out src/kernel/reference/torch/%,$(filter %.cpp,$(SOURCES)))
+# clang-tidy over everything, or over CHANGED="src/base src/model/rollout/sampler.cpp"; what was clean and is as it was is not looked at
+# again. `lint-changed` takes what changed since the commit BASE and leaves out, by name, what is more than LINT_MOST files.
+CHANGED ?=
+BASE ?= auto
+LINT_MOST ?= 12
+CLANG_TIDY := $(wildcard /usr/bin/clang-tidy-$(CLANG_VERSION))
+LINT = KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset lint >build-lint.log 2>&1 || { cat build-lint.log; exit 1; }; mv build-lint.log build-lint/configure.log; scripts/lint.py --tidy $(CLANG_TIDY) --jobs $(JOBS)
+lint: setup
+	@$(LINT) $(CHANGED)
+
+lint-changed: setup
+	@$(if $(CLANG_TIDY),$(LINT) --against $(BASE) --most $(LINT_MOST),echo "no clang-tidy-$(CLANG_VERSION) here: nothing is linted")
 
 # What reads hostile input, the emulator and the vector kernels. The rest would double the time and has its own limits around it.
 SANITIZED := base_test database_test run_log_test tokenizer_test counters_test task_test source_test emulate_test weights_test arithmetic_test reward_test agent_test page_test config_test experiment_test
@@ -102,6 +114,14 @@ SANITIZER_ENV := ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_n
 asan: setup
 	@KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset asan >build-asan.log 2>&1 || { cat build-asan.log; exit 1; }; mv build-asan.log build-asan/configure.log
 	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED) $(FUZZERS)
+
+# Where several threads work on the same things. All of it takes half an hour to build, so `make test` has what depends on little.
+TSAN = KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset tsan >build-tsan.log 2>&1 || { cat build-tsan.log; exit 1; }; mv build-tsan.log build-tsan/configure.log; JOBS=$(JOBS) scripts/test_threads.sh
+test-threads: build
+	@$(TSAN) all
+
+test-threads-short: setup
+	@$(TSAN) short
 
 fuzz: asan
 	@FUZZ_RUNS=$(FUZZ_RUNS) $(SANITIZER_ENV) scripts/fuzz.sh $(FUZZERS)
@@ -137,4 +157,4 @@ gotchas: build
 	@scripts/gotchas.py
 
 clean:
-	@rm -rf build build-asan build-debug
+	@rm -rf build build-asan build-tsan build-lint build-dev build-debug

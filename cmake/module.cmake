@@ -89,7 +89,7 @@ function(kw_module name)
     target_compile_options(kw_${name} PRIVATE -O1)
   endif()
 
-  if(tests AND (KW_TORCH OR NOT arg_TESTS_NEED_TORCH))
+  if(tests AND (KW_TORCH OR KW_WORKER_PROGRAM OR NOT arg_TESTS_NEED_TORCH)) # libtorch is loaded by workers alone
     kw_add_tests(${name} SOURCES ${tests} USES kw::${name} ${arg_TEST_USES})
   endif()
   if(KW_FUZZ)

@@ -15,6 +15,12 @@
 namespace kw {
 namespace {
 
+#ifdef KW_WORKER_PROGRAM  // in builds with sanitizers: see CMakeLists.txt
+constexpr const char* worker_program = KW_WORKER_PROGRAM;
+#else
+constexpr const char* worker_program = "/proc/self/exe";
+#endif
+
 constexpr int other_namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
 
 // Only async-signal-safe calls: this runs between clone and exec of a program that may have threads.
@@ -81,7 +87,7 @@ constexpr std::array<Attempt, 3> attempts = {{
     if (copy < 0 || ::dup2(copy, passed_descriptor_number) < 0) ::_exit(126);
   }
   ::syscall(SYS_close_range, passed_descriptor_number + 1, ~0u, 0);
-  ::execve("/proc/self/exe", argv, envp);
+  ::execve(worker_program, argv, envp);
   ::_exit(127);
 }
 

@@ -37,8 +37,8 @@ struct SpawnOptions {
   bool user_namespace = true;  // false: only root can have the others then
 };
 
-// Executes /proc/self/exe. The new process gets SIGKILL when the calling THREAD ends, so call it from one that lives as
-// long as the process should. Safe in a program with threads.
+// Executes this program again; in a build with sanitizers, one without. The new process gets SIGKILL when the calling
+// THREAD ends, so call it from one that lives as long as the process should. Safe in a program with threads.
 Result<IsolatedProcess> spawn_isolated(const SpawnOptions& options);
 
 // For a process with one thread that will fork next: its children are in the new namespaces.

@@ -43,7 +43,8 @@ Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* fil
     return Error{"nothing would learn: the base is frozen and there are no adapters", "", {}};
   for (const AgentRole role : options.adapters) {
     const auto index = static_cast<std::int32_t>(adapter_index_.size());
-    adapter_index_.emplace(role, index);
+    if (!adapter_index_.emplace(role, index).second)
+      return Error{fmt::format("two adapters are wanted for the {}", to_string(role)), "", {}};
   }
   TrainingOptions training;
   training.train_base = options.train_base;

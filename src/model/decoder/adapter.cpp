@@ -96,7 +96,8 @@ Result<Adapter> adapter_from(const LoraAdapter& file, const ModelDescription& de
   if (used != file.modules.size()) {
     for (const auto& [path, matrices] : file.modules) {
       bool known = false;
-      for_each_place(description, [&](std::int64_t layer, Projection p) { known |= module_path(layer, p) == path; });
+      for_each_place(description,
+                     [&, &path = path](std::int64_t layer, Projection p) { known |= module_path(layer, p) == path; });
       if (!known)
         return Error{"the adapter's module '" + path + "' is no linear layer of a block of this model", "", {}};
     }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "base/vector_versions.h"
 #include "model/arithmetic/rows.h"
 
 namespace kw {
@@ -14,11 +15,8 @@ namespace sampling {
 constexpr std::int64_t lanes = 16;
 constexpr std::int64_t block = 256;
 
-// The same operations in each version, none contracted (-ffp-contract=off): the same bits on every machine.
-#define KW_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-
 // The largest of each block of `block` numbers; NaN counts as the smallest.
-KW_VECTOR_CLONES void find_largest(const float* x, std::int64_t count, float* largest) {
+KW_VECTOR_VERSIONS void find_largest(const float* x, std::int64_t count, float* largest) {
   for (std::int64_t start = 0; start < count; start += block) {
     float lane[lanes];
     for (float& value : lane) value = -std::numeric_limits<float>::infinity();
@@ -53,8 +51,8 @@ inline float exp_of(float x) {
 }
 
 // weights = exp((x - largest) * inverse_temperature), and their sum block by block.
-KW_VECTOR_CLONES void weigh(const float* x, std::int64_t count, float largest, float inverse_temperature,
-                            float* weights, double* sums) {
+KW_VECTOR_VERSIONS void weigh(const float* x, std::int64_t count, float largest, float inverse_temperature,
+                              float* weights, double* sums) {
   for (std::int64_t start = 0; start < count; start += block) {
     float lane[lanes] = {};
     const std::int64_t end = std::min(start + block, count);

@@ -4,21 +4,8 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/vector_versions.h"
 #include "model/weights/float_formats.h"
-
-// The loops are plain; the compiler makes a version for each vector unit and the loader picks one. Without contraction
-// (see CMakeLists.txt) all give the same bits. Sanitizers cannot work in what runs before them, so they get one
-// version.
-#if defined(__x86_64__) && defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define KW_VECTOR_VERSIONS
-#endif
-#endif
-#if !defined(KW_VECTOR_VERSIONS) && defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-#define KW_VECTOR_VERSIONS __attribute__((target_clones("avx512f", "avx2", "default")))
-#elif !defined(KW_VECTOR_VERSIONS)
-#define KW_VECTOR_VERSIONS
-#endif
 
 namespace kw {
 namespace {
