@@ -1,6 +1,6 @@
 #pragma once
-// What an operation is made of. Every file of lanes/ is compiled for each vector unit, KW_LANES being the namespace of the
-// build; a row of the table is a form and a function of one lane, which the loops here apply to 32. The compiler
+// What an operation is made of. Every file of lanes/ is compiled for each vector unit, KW_LANES being the namespace of
+// the build; a row of the table is a form and a function of one lane, which the loops here apply to 32. The compiler
 // vectorises them (emulate_bench --lanes shows it).
 
 #ifdef __x86_64__
