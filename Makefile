@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults test-threads test-threads-short install package quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults test-threads test-threads-short test-asan-all install package quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -114,6 +114,12 @@ SANITIZER_ENV := ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_n
 asan: setup
 	@KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset asan >build-asan.log 2>&1 || { cat build-asan.log; exit 1; }; mv build-asan.log build-asan/configure.log
 	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED) $(FUZZERS)
+
+# The fast tests of what judges, samples and learns, too: a long build. Their sandboxed workers are the release build's.
+SANITIZED_ALL := rollout_test judge_test data_test episode_test sft_test rl_test
+test-asan-all: build asan
+	@cmake --build build-asan -j $(JOBS) --target $(SANITIZED_ALL)
+	@env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^($(subst $(empty) ,|,$(SANITIZED_ALL:_test=)))\.' -j $(JOBS)
 
 # Where several threads work on the same things. All of it takes half an hour to build, so `make test` has what depends on little.
 TSAN = KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset tsan >build-tsan.log 2>&1 || { cat build-tsan.log; exit 1; }; mv build-tsan.log build-tsan/configure.log; JOBS=$(JOBS) scripts/test_threads.sh

@@ -50,6 +50,18 @@ function(kw_knows_checkout target)
   target_compile_options(${target} PRIVATE -include "${CMAKE_SOURCE_DIR}/cmake/source_root.h")
 endfunction()
 
+# For tests of what needs a GPU: KW_EMULATED_DRIVER, a driver that is none (src/kernel/emulated_driver). Workers load it, so where they
+# are another build's it is that build's, too.
+function(kw_knows_emulated_driver target)
+  if(KW_WORKER_PROGRAM)
+    cmake_path(REPLACE_FILENAME KW_WORKER_PROGRAM libkernelwright_emulated_driver.so OUTPUT_VARIABLE driver)
+  else()
+    add_dependencies(${target} kernelwright_emulated_driver)
+    set(driver "$<TARGET_FILE:kernelwright_emulated_driver>")
+  endif()
+  target_compile_definitions(${target} PRIVATE KW_EMULATED_DRIVER="${driver}")
+endfunction()
+
 function(kw_add_tests module)
   cmake_parse_arguments(arg "" "" "USES;SOURCES" ${ARGN})
   add_executable(${module}_test ${arg_SOURCES})

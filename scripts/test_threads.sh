@@ -16,7 +16,7 @@ short=(
 more=(
   "emulate_test EngineBudget*:EngineRaces*-*Slow*"
   "compile_test CompilePool*:CompileService*:CompileCachePath*:MemoryCache*-*Slow*"
-  "judge_test Judge.*:Batch*:CaseBook*:MissingTime*-*Slow*"
+  "judge_test Judge.*:Batch*:JudgementBudget*-*Slow*"
   "episode_test EpisodeEngine*:JudgeFailures*:AgentModel*-*Slow*"
   "rl_test Reinforce.*:StartingModels*-*Slow*"
 )

@@ -228,7 +228,8 @@ TEST(MadeSizes, OfTheSuiteHaveFreshValuesForEveryVariedName) {
       ASSERT_FALSE(hidden.empty()) << task.name;
       for (const auto& [name, value] : hidden.front()) {
         const auto declared = task.all_sizes();
-        if (std::none_of(declared.begin(), declared.end(), [&](const Sizes& s) { return s.at(name) == value; }))
+        if (std::none_of(declared.begin(), declared.end(),
+                         [&, &name = name, value = value](const Sizes& s) { return s.at(name) == value; }))
           fresh.insert(name);
       }
     }
