@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
-#include <limits>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -51,26 +49,6 @@ double median(std::vector<double> samples) {
   return boost::math::statistics::median(samples.begin(), samples.end());
 }
 
-double robust_deviation(const std::vector<double>& samples) {
-  const double centre = median(samples);
-  std::vector<double> distances;
-  distances.reserve(samples.size());
-  for (const double sample : samples) distances.push_back(std::abs(sample - centre));
-  return 1.4826 * median(std::move(distances));
-}
-
-Interval student_interval(const std::vector<double>& samples, double confidence) {
-  const double centre = mean(samples);
-  if (samples.size() < 2) {
-    return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  }
-  const double count = static_cast<double>(samples.size());
-  const boost::math::students_t distribution(count - 1);
-  const double factor = boost::math::quantile(boost::math::complement(distribution, (1 - confidence) / 2));
-  const double half_width = factor * standard_deviation(samples) / std::sqrt(count);
-  return {centre - half_width, centre + half_width};
-}
-
 Interval median_interval(std::vector<double> samples, double confidence) {
   KW_CHECK(!samples.empty());
   std::sort(samples.begin(), samples.end());
@@ -91,19 +69,6 @@ Interval bootstrap_interval(const std::vector<double>& samples, const Statistic&
   for (int i = 0; i < resamples; ++i) {
     resample(samples, random, drawn);
     values.push_back(statistic(drawn));
-  }
-  return percentiles(std::move(values), confidence);
-}
-
-Interval bootstrap_ratio_interval(const std::vector<double>& numerator, const std::vector<double>& denominator,
-                                  double confidence, int resamples, std::uint64_t seed) {
-  KW_CHECK(!numerator.empty() && !denominator.empty() && resamples > 0);
-  Random random(seed);
-  std::vector<double> values, above, below;
-  for (int i = 0; i < resamples; ++i) {
-    resample(numerator, random, above);
-    resample(denominator, random, below);
-    values.push_back(median(above) / median(below));
   }
   return percentiles(std::move(values), confidence);
 }

@@ -18,11 +18,6 @@ double standard_deviation(const std::vector<double>& samples);
 // Linear interpolation between order statistics (Hyndman and Fan's type 7); fraction in [0, 1].
 double quantile(std::vector<double> samples, double fraction);
 double median(std::vector<double> samples);
-// Median absolute deviation times 1.4826: the standard deviation of normal data, unmoved by outliers.
-double robust_deviation(const std::vector<double>& samples);
-
-// Of the mean, for normal data, by Student's t.
-Interval student_interval(const std::vector<double>& samples, double confidence = 0.95);
 
 // Of the median, by order statistics: true for any distribution. With fewer than six samples, their range.
 Interval median_interval(std::vector<double> samples, double confidence = 0.95);
@@ -31,9 +26,5 @@ Interval median_interval(std::vector<double> samples, double confidence = 0.95);
 using Statistic = std::function<double(const std::vector<double>&)>;
 Interval bootstrap_interval(const std::vector<double>& samples, const Statistic& statistic, double confidence = 0.95,
                             int resamples = 1000, std::uint64_t seed = 1);
-
-// Of median(numerator) / median(denominator), the two resampled independently.
-Interval bootstrap_ratio_interval(const std::vector<double>& numerator, const std::vector<double>& denominator,
-                                  double confidence = 0.95, int resamples = 1000, std::uint64_t seed = 1);
 
 }  // namespace kw

@@ -40,12 +40,6 @@ std::string_view to_string(EpisodeEnd end) {
   return "";
 }
 
-std::optional<EpisodeEnd> episode_end_from_string(std::string_view text) {
-  for (const auto& [each, name] : end_names)
-    if (name == text) return each;
-  return std::nullopt;
-}
-
 const TurnSample& chosen_sample(const Turn& turn) { return turn.samples.at(static_cast<std::size_t>(turn.chosen)); }
 
 const std::string& kernel_of(const Episode& episode, int turn) {

@@ -61,7 +61,6 @@ enum class EpisodeEnd : std::uint8_t {
   refused,  // the question cannot be asked: too long for the model, or the kernel cannot be shown
 };
 std::string_view to_string(EpisodeEnd end);
-std::optional<EpisodeEnd> episode_end_from_string(std::string_view text);
 
 // What starts a conversation.
 struct EpisodeRequest {

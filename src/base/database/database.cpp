@@ -233,8 +233,6 @@ Result<void> Database::execute(const std::string& sql) {
 
 std::int64_t Database::last_row_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
 
-std::int64_t Database::changed_rows() const { return sqlite3_changes64(connection_.get()); }
-
 Result<void> Database::check() {
   KW_TRY(Statement query, prepare("PRAGMA quick_check(1)"));
   KW_TRY(const bool row, query.step());

@@ -106,7 +106,6 @@ class Database {
   // Several statements without parameters or rows.
   Result<void> execute(const std::string& sql);
   std::int64_t last_row_id() const;
-  std::int64_t changed_rows() const;  // by the last insert, update or delete
 
   // Reads all of the file: pages, rows and indexes fit together.
   Result<void> check();

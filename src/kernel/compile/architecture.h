@@ -19,6 +19,5 @@ inline constexpr std::array all_architectures = {
 std::string_view to_string(GpuArchitecture architecture);                        // "sm_90"
 std::optional<GpuArchitecture> architecture_from_string(std::string_view text);  // "sm_90", "90" and "9.0"
 int compute_capability(GpuArchitecture architecture);                            // 90
-std::string_view example_device(GpuArchitecture architecture);                   // "H100, H200"
 
 }  // namespace kw
