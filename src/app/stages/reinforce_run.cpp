@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "agents/episode/agent_files.h"
-#include "app/stages/cores.h"
 #include "app/stages/reinforce_examiner.h"
 #include "base/interrupt.h"
 #include "base/progress.h"

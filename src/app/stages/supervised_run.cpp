@@ -7,10 +7,11 @@
 #include <iostream>
 
 #include "agents/episode/agent_files.h"
-#include "app/stages/cores.h"
+
 #include "app/stages/supervised_examiner.h"
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/text_curve.h"
 #include "learn/data/audit.h"
@@ -172,7 +173,7 @@ namespace {
 
 Result<std::shared_ptr<const JudgedBook>> book_of(const SftArguments& arguments) {
   if (arguments.store.empty()) return std::shared_ptr<const JudgedBook>();
-  KW_TRY(JudgedBook loaded, JudgedBook::load(arguments.store, cores()));
+  KW_TRY(JudgedBook loaded, JudgedBook::load(arguments.store, core_count()));
   std::cerr << fmt::format("{} judged tasks: {} kernels, {} can be improved, {} broken\n", loaded.tasks().size(),
                            loaded.all().size(), loaded.improvable().size(), loaded.broken().size());
   return std::make_shared<const JudgedBook>(std::move(loaded));
@@ -229,7 +230,7 @@ class SupervisedLessons {
 
 Result<SupervisedOptions> training_options(const SftArguments& arguments, const LessonPlan& plan, Learner& learner) {
   SupervisedOptions training = arguments.training;
-  if (training.producers <= 0) training.producers = learner.on_gpu() ? std::max(1, cores() / 2) : 1;
+  if (training.producers <= 0) training.producers = learner.on_gpu() ? std::max(1, core_count() / 2) : 1;
   training.pass_tokens = std::max(training.pass_tokens, plan.longest);
   training.model = &learner.description();
   training.train_base = learner.trains_base();

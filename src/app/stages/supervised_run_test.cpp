@@ -88,10 +88,10 @@ TEST(SupervisedRun, RefusesWhatItCannotDo) {
   };
   SftArguments endless = two_steps(folder.path() / "run");
   endless.training.steps = 0;
-  EXPECT_NE(refusal(endless).find("how long"), std::string::npos);
+  EXPECT_NE(refusal(endless).find("steps or minutes"), std::string::npos);
   endless.training.steps = 2;
   endless.training.minutes = 1;
-  EXPECT_NE(refusal(endless).find("how long"), std::string::npos) << "both are as unclear as neither";
+  EXPECT_NE(refusal(endless).find("steps or minutes"), std::string::npos) << "both are as unclear as neither";
   SftArguments frozen = two_steps(folder.path() / "run");
   frozen.method = "lora";
   EXPECT_NE(refusal(frozen).find("no base to freeze"), std::string::npos);
@@ -103,7 +103,7 @@ TEST(SupervisedRun, RefusesWhatItCannotDo) {
   quantised.method = "qlora";
   EXPECT_NE(refusal(quantised).find("stored in blocks"), std::string::npos);
   std::ofstream(folder.path() / "file") << "in the way";
-  EXPECT_NE(refusal(two_steps(folder.path() / "file" / "run")).find("cannot make this folder"), std::string::npos);
+  EXPECT_NE(refusal(two_steps(folder.path() / "file" / "run")).find("cannot create this folder"), std::string::npos);
 }
 
 }  // namespace
