@@ -40,6 +40,7 @@ void add_converse_commands(CLI::App& app, Context& context);  // generate, optim
 void add_evaluate_command(CLI::App& app, Context& context);
 void add_runs_command(CLI::App& app, Context& context);
 void add_experiment_command(CLI::App& app, Context& context);
+void add_serve_command(CLI::App& app, Context& context);
 void add_config_command(CLI::App& app, Context& context);
 void add_train_command(CLI::App& app, Context& context);
 void add_train_sft_command(CLI::App& train, Context& context);

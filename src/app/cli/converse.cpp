@@ -14,10 +14,10 @@
 #include "app/cli/conversation_print.h"
 #include "app/cli/kernel_argument.h"
 #include "app/cli/model_load.h"
-#include "app/cli/task_check.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "kernel/judge/judge_session.h"
+#include "kernel/reference/check_reference.h"
 
 namespace kw::cli {
 namespace {
@@ -96,7 +96,7 @@ Result<void> write_results(const ConverseArguments& arguments, const Episode& ep
 
 Result<void> converse(Context& context, const ConverseArguments& arguments) {
   KW_TRY(Task task, task_from_argument(arguments.task));
-  KW_TRY_VOID(run_reference(task));  // a broken one is reported before anything is sampled
+  KW_TRY_VOID(check_reference(task));  // a broken one is reported before anything is sampled
   EpisodeRequest request;
   request.task = std::make_shared<const Task>(std::move(task));
   request.level = arguments.level;

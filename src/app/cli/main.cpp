@@ -45,10 +45,11 @@ int run(int argc, char** argv) {
   add_evaluate_command(app, context);
   add_runs_command(app, context);
   add_experiment_command(app, context);
+  add_serve_command(app, context);
   add_config_command(app, context);
   add_train_command(app, context);
 
-  for (const char* name : {"doctor", "generate", "optimize", "evaluate", "train", "bench"})
+  for (const char* name : {"doctor", "generate", "optimize", "evaluate", "train", "bench", "serve"})
     add_gpu_option(*app.get_subcommand(name));
   for (const char* name : {"chat", "generate"}) add_gpu_option(*app.get_subcommand("model")->get_subcommand(name));
 
@@ -68,6 +69,7 @@ int run(int argc, char** argv) {
       "  kernelwright config --preset laptop                     every key of a training run, with its meaning\n"
       "  kernelwright train --preset quickstart                  data, training, evaluation and report in one command\n"
       "  kernelwright runs list                                  what was trained, and how it went\n"
+      "  kernelwright serve                                      agents and judge over HTTP, with a web page\n"
       "  kernelwright experiment status night                    A/B rollout of agents: which set is better\n"
       "  kernelwright report runs/night                          a run as one HTML page\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"

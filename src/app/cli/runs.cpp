@@ -11,6 +11,7 @@
 
 #include "app/cli/command.h"
 #include "base/progress.h"
+#include "base/run_log/run_headline.h"
 #include "base/run_log/run_log.h"
 #include "base/run_log/run_store.h"
 #include "base/table.h"
@@ -26,11 +27,6 @@ struct RunsArguments {
   std::vector<std::string> metrics;
   bool steps = false;
 };
-
-// What a person wants to see first of a run of any kind.
-constexpr std::array<std::string_view, 10> headline_metrics = {
-    "exam/correct", "eval/correct", "evaluate/correct", "judge/pass_rate", "critic/rewards/mean",
-    "reward/mean",  "sft/loss",     "exam/loss",        "train/loss",      "actor/loss"};
 
 struct MetricFacts {
   MetricSeries series;
@@ -49,10 +45,7 @@ std::string printable(std::string text) {
   return text;
 }
 
-// A process that died cannot say so.
-std::string status_of(const RunRecord& run) {
-  return run.status == "running" && !is_being_written(run.folder) ? "stopped" : printable(run.status);
-}
+std::string status_of(const RunRecord& run) { return printable(status_now(run)); }
 
 std::string time_text(double since_1970_s) {
   if (!std::isfinite(since_1970_s) || since_1970_s < 0 || since_1970_s > 4e9) return "?";
@@ -91,13 +84,6 @@ Result<RunStore> open_store(const RunsArguments& arguments) {
   return RunStore::open(folder, {.read_only = true});
 }
 
-std::optional<std::string> headline_of(const std::vector<std::string>& names) {
-  for (const auto& wanted : headline_metrics)
-    if (std::ranges::find(names, wanted) != names.end()) return std::string(wanted);
-  if (names.empty()) return {};
-  return names.front();
-}
-
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(short_number(value)); }
 
 Json record_json(const RunRecord& run) {
@@ -133,7 +119,7 @@ Result<void> list_runs(const Context& context, const RunsArguments& arguments) {
   for (const RunRecord& run : all) {
     if (!arguments.kind.empty() && run.kind != arguments.kind) continue;
     KW_TRY(const auto names, store.metric_names(run.id));
-    const auto headline = arguments.metrics.empty() ? headline_of(names) : std::optional(arguments.metrics.front());
+    const auto headline = arguments.metrics.empty() ? headline_metric(names) : std::optional(arguments.metrics.front());
     MetricFacts facts;
     if (headline) {
       KW_TRY(MetricSeries series, store.series(run.id, *headline));
@@ -169,7 +155,7 @@ Result<std::vector<std::string>> metrics_to_plot(const RunsArguments& arguments,
     if (std::ranges::find(names, metric) == names.end())
       return Error{fmt::format("there is no metric '{}'", metric), "the table of runs show names them", {}};
   if (!arguments.metrics.empty()) return arguments.metrics;
-  const auto headline = headline_of(names);
+  const auto headline = headline_metric(names);
   return headline ? std::vector{*headline} : std::vector<std::string>{};
 }
 

@@ -2,26 +2,9 @@
 
 #include "kernel/compile/service.h"
 #include "kernel/judge/kernel_build.h"
-#include "kernel/reference/reference.h"
+#include "kernel/reference/check_reference.h"
 
 namespace kw::cli {
-namespace {
-
-constexpr std::uint64_t check_seed = 1;
-
-}  // namespace
-
-Result<void> run_reference(const Task& task) {
-  KW_TRY(const auto reference, make_reference(task));
-  for (const Sizes& sizes : task.sizes_small) {
-    KW_TRY(const auto inputs, make_inputs(task, sizes, check_seed));
-    for (const Precision precision : {Precision::truth, Precision::task_dtype}) {
-      KW_TRY([[maybe_unused]] const auto outputs, reference->run(inputs, sizes, precision));
-    }
-  }
-  return {};
-}
-
 const char* word(Step step) {
   switch (step) {
     case Step::not_run:
@@ -55,7 +38,7 @@ TaskChecker::~TaskChecker() = default;
 
 TaskCheck TaskChecker::check(const Task& task) const {
   TaskCheck check;
-  const auto reference = run_reference(task);
+  const auto reference = check_reference(task);
   check.reference = reference.ok() ? Step::passed : Step::failed;
   if (!reference.ok()) {
     check.problem = reference.error();

@@ -30,9 +30,6 @@ struct TaskCheck {
 
 Json to_json(const std::string& name, const TaskCheck& check);
 
-// The reference in both precisions at every small size.
-Result<void> run_reference(const Task& task);
-
 class TaskChecker {
  public:
   TaskChecker();

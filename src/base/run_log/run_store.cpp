@@ -114,6 +114,24 @@ Result<MetricSeries> RunStore::series(std::int64_t run, std::string_view metric)
   }
 }
 
+Result<RunSteps> RunStore::steps_after(std::int64_t run, std::int64_t step) {
+  KW_TRY(Statement query, database_.prepare("SELECT step, name, value FROM metrics JOIN metric_names ON metric = id "
+                                            "WHERE run = ? AND step > ? ORDER BY step, name"));
+  KW_TRY_VOID(query.bind(run, step));
+  constexpr std::size_t most_steps = 1000;
+  RunSteps steps;
+  for (;;) {
+    KW_TRY(const bool row, query.step());
+    if (!row) return steps;
+    const std::int64_t at = query.integer(0);
+    if (steps.empty() || steps.back().first != at) {
+      if (steps.size() == most_steps) return steps;
+      steps.emplace_back(at, std::vector<std::pair<std::string, double>>{});
+    }
+    steps.back().second.emplace_back(std::string(query.text(1)), query.real(2));
+  }
+}
+
 Result<std::vector<RunText>> RunStore::texts(std::int64_t run) {
   KW_TRY(Statement query, database_.prepare("SELECT step, tag, text FROM texts WHERE run = ? ORDER BY step, id"));
   KW_TRY_VOID(query.bind(run));

@@ -31,6 +31,9 @@ struct RunRecord {
 
 using MetricSeries = std::vector<std::pair<std::int64_t, double>>;  // by step
 
+// What was logged at steps, in their order.
+using RunSteps = std::vector<std::pair<std::int64_t, std::vector<std::pair<std::string, double>>>>;
+
 struct RunText {
   std::int64_t step = 0;
   std::string tag, text;
@@ -46,6 +49,8 @@ class RunStore {
   Result<RunRecord> named(std::string_view name);
   Result<std::vector<std::string>> metric_names(std::int64_t run);
   Result<MetricSeries> series(std::int64_t run, std::string_view metric);
+  // All metrics of the steps after `step`, at most 1,000 of them.
+  Result<RunSteps> steps_after(std::int64_t run, std::int64_t step);
   Result<std::vector<RunText>> texts(std::int64_t run);
 
   // For the log. A name that is taken is an error.

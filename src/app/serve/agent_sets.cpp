@@ -1,0 +1,54 @@
+#include "app/serve/agent_sets.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace kw {
+
+AgentSets::AgentSets(AgentServiceOptions options, JudgePool& judges, std::string judge_identity, WorkQueue& later)
+    : options_(std::move(options)), judges_(judges), judge_identity_(std::move(judge_identity)), later_(later) {}
+
+AgentSets::~AgentSets() = default;
+
+Result<std::shared_ptr<AgentService>> AgentSets::load(const std::string& name) {
+  const std::lock_guard one_at_a_time(loading_);
+  if (auto known = find(name)) return known;
+  AgentServiceOptions options = options_;
+  options.model = name;
+  // A file for each set: a store belongs to one thread at a time.
+  if (!options.store.empty()) options.store /= "episodes-" + sha256_hex(name).substr(0, 16) + ".db";
+  KW_TRY(std::unique_ptr<AgentService> opened, AgentService::open(options, judges_, judge_identity_));
+  // The last to let go may be a callback on the service's own thread, which cannot wait for itself.
+  std::shared_ptr<AgentService> set(opened.release(), [this](AgentService* ended) {
+    if (!later_.submit([ended] { delete ended; })) std::thread([ended] { delete ended; }).detach();
+  });
+  const std::lock_guard lock(mutex_);
+  sets_.emplace_back(name, set);
+  return set;
+}
+
+std::shared_ptr<AgentService> AgentSets::find(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  if (name.empty()) return sets_.empty() ? nullptr : sets_.front().second;
+  const auto found = std::find_if(sets_.begin(), sets_.end(), [&](const auto& set) { return set.first == name; });
+  return found == sets_.end() ? nullptr : found->second;
+}
+
+void AgentSets::unload(const std::string& name) {
+  std::shared_ptr<AgentService> ended;  // let go after the lock
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(sets_.begin(), sets_.end(), [&](const auto& set) { return set.first == name; });
+  if (found == sets_.end() || found == sets_.begin()) return;
+  ended = std::move(found->second);
+  sets_.erase(found);
+}
+
+std::vector<std::string> AgentSets::names() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> all;
+  for (const auto& [name, set] : sets_) all.push_back(name);
+  return all;
+}
+
+}  // namespace kw

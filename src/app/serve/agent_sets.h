@@ -1,0 +1,41 @@
+#pragma once
+// The sets of agents that the service speaks with, by name. The first is everybody's; others are named by a request, or
+// by an experiment that gives them to a share of the users. A set is loaded beside those that are working and let go
+// when its last request is done, so that new weights come in without a pause.
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agents/service/agent_service.h"
+#include "app/serve/work_queue.h"
+
+namespace kw {
+
+class AgentSets {
+ public:
+  // Pool and queue outlive it; the queue is where a set that nobody uses any more is taken down.
+  AgentSets(AgentServiceOptions options, JudgePool& judges, std::string judge_identity, WorkQueue& later);
+  ~AgentSets();
+
+  // Loads it if it is not there; takes as long as that takes. The first one becomes the default.
+  Result<std::shared_ptr<AgentService>> load(const std::string& name);
+  // Empty: the default. Null: no such set is loaded.
+  std::shared_ptr<AgentService> find(const std::string& name) const;
+  // Requests that it is working on are finished; new ones do not find it. The default stays.
+  void unload(const std::string& name);
+  std::vector<std::string> names() const;  // the default first
+
+ private:
+  const AgentServiceOptions options_;
+  JudgePool& judges_;
+  const std::string judge_identity_;
+  WorkQueue& later_;
+  mutable std::mutex mutex_;
+  std::mutex loading_;  // one at a time: each takes all memory it can get
+  std::vector<std::pair<std::string, std::shared_ptr<AgentService>>> sets_;
+};
+
+}  // namespace kw

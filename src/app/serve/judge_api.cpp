@@ -1,0 +1,152 @@
+#include "app/serve/judge_api.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "app/serve/api_json.h"
+#include "app/serve/request_fields.h"
+#include "base/http/server_sent_events.h"
+
+namespace kw {
+namespace {
+
+constexpr std::size_t max_kernel_bytes = 64u << 10;
+
+struct AskedKernel {
+  std::string id;
+  nlohmann::json task;
+  std::string kernel;
+};
+
+void read_kernel(RequestFields& fields, const nlohmann::json& one, std::size_t index,
+                 std::vector<AskedKernel>& kernels) {
+  if (!one.is_object()) return fields.refuse("kernels", "must be a list of {\"id\": ..., \"kernel\": ...}");
+  RequestFields members(one);
+  AskedKernel asked;
+  asked.id = members.text("id", std::to_string(index), 256);
+  asked.kernel = members.text("kernel", "", max_kernel_bytes);
+  asked.task = members.has("task") ? members.value("task") : fields.value("task");
+  if (members.problem()) fields.refuse("kernels", fmt::format("is wrong at {}: {}", index, members.problem()->body));
+  if (asked.kernel.empty()) fields.refuse("kernels", fmt::format("has no kernel at {}", index));
+  kernels.push_back(std::move(asked));
+}
+
+std::vector<AskedKernel> read_kernels(RequestFields& fields) {
+  std::vector<AskedKernel> kernels;
+  const nlohmann::json& many = fields.value("kernels");
+  if (many.is_null()) {
+    kernels.push_back({fields.text("id", "0", 256), fields.value("task"), fields.text("kernel", "", max_kernel_bytes)});
+    if (kernels.back().kernel.empty()) fields.refuse("kernel", "is missing or empty");
+  } else if (!many.is_array() || many.empty() || many.size() > max_kernels_of_request) {
+    fields.refuse("kernels", fmt::format("must be a list of 1 to {} kernels", max_kernels_of_request));
+  } else {
+    for (std::size_t i = 0; i < many.size(); ++i) read_kernel(fields, many[i], i, kernels);
+  }
+  for (const AskedKernel& asked : kernels)
+    if (asked.task.is_null()) fields.refuse("task", "is missing: a name of the suite, or {\"yaml\": the task's text}");
+  return kernels;
+}
+
+}  // namespace
+
+// One request: its kernels, and the verdicts that are there.
+struct JudgeApi::Batch {
+  std::vector<AskedKernel> kernels;
+  bool many = false, stream = false;
+  std::shared_ptr<HttpReply> reply;
+
+  std::mutex mutex;
+  std::vector<JudgePool::Ticket> tickets;
+  std::vector<std::shared_ptr<const Verdict>> verdicts;
+  std::size_t left = 0;
+  bool ended = false;  // refused, or the client is gone: nothing more is sent
+
+  Json result(std::size_t index) const {
+    return {{"id", kernels[index].id}, {"verdict", to_json(*verdicts[index])}};
+  }
+
+  void take(std::size_t index, std::shared_ptr<const Verdict> verdict) {
+    const std::lock_guard lock(mutex);
+    if (ended) return;
+    verdicts[index] = std::move(verdict);
+    --left;
+    if (stream) {
+      reply->write(sse_event(-1, "verdict", dump_json(result(index))));
+      if (left > 0) return;
+      reply->write(sse_event(-1, "end", dump_json({{"count", kernels.size()}})));
+      return reply->end_stream();
+    }
+    if (left > 0) return;
+    if (!many) return reply->respond({200, "application/json", dump_json(result(0)), {}});
+    Json results = Json::array();
+    for (std::size_t i = 0; i < kernels.size(); ++i) results.push_back(result(i));
+    reply->respond({200, "application/json", dump_json({{"results", std::move(results)}}), {}});
+  }
+
+  void refuse(JudgePool& pool, HttpResponse response) {
+    leave(pool);
+    reply->respond(std::move(response));
+  }
+
+  // What waits is not judged for nobody.
+  void leave(JudgePool& pool) {
+    std::vector<JudgePool::Ticket> waiting;
+    {
+      const std::lock_guard lock(mutex);
+      ended = true;
+      waiting.swap(tickets);
+    }
+    for (const JudgePool::Ticket ticket : waiting) pool.cancel(ticket);
+  }
+};
+
+void JudgeApi::judge(const HttpRequest& request, std::shared_ptr<HttpReply> reply) {
+  RequestFields fields(request);
+  auto batch = std::make_shared<Batch>();
+  batch->reply = reply;
+  batch->many = fields.has("kernels");
+  batch->stream = fields.flag("stream", false);
+  batch->kernels = read_kernels(fields);
+  if (fields.problem()) return reply->respond(*fields.problem());
+  batch->left = batch->kernels.size();
+  batch->verdicts.resize(batch->kernels.size());
+  reply->on_gone([this, weak = std::weak_ptr(batch)] {
+    if (const auto left = weak.lock()) left->leave(pool_);
+  });
+  if (!work_.submit([this, batch] { begin(batch); }))
+    reply->respond(busy_response());
+}
+
+void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
+  std::map<std::string, std::shared_ptr<const Task>> tasks;  // each is read once
+  for (const AskedKernel& asked : batch->kernels) {
+    auto& task = tasks[asked.task.dump()];
+    if (task) continue;
+    const auto found = tasks_.find(asked.task);
+    if (!found.ok()) return batch->reply->respond(http_error(400, to_string(found.error()), "task"));
+    task = (*found)->task();
+  }
+  if (pool_.waiting() + batch->kernels.size() > pool_.most_waiting())
+    return batch->reply->respond(http_error(429, "too many kernels are waiting to be judged; try again in a moment"));
+  if (batch->stream) batch->reply->begin_stream(event_stream());
+  for (std::size_t i = 0; i < batch->kernels.size(); ++i) {
+    const AskedKernel& asked = batch->kernels[i];
+    // Requests that came at the same time may have taken the room; then this one waits here for some of it.
+    const auto ticket = pool_.submit(tasks[asked.task.dump()], asked.kernel,
+                                     [this, batch, i](std::shared_ptr<const Verdict> verdict) {
+                                       note_(*verdict);
+                                       batch->take(i, std::move(verdict));
+                                     });
+    const std::lock_guard lock(batch->mutex);
+    if (batch->ended) {
+      if (ticket) pool_.cancel(*ticket);
+      return;
+    }
+    if (ticket) batch->tickets.push_back(*ticket);
+  }
+}
+
+}  // namespace kw

@@ -1,0 +1,95 @@
+#include "app/serve/service.h"
+
+#include "app/serve/service_parts.h"
+#include "app/serve/service_routes.h"
+
+namespace kw {
+
+Service::Service(ServiceOptions options) : options_(std::move(options)), parts_(std::make_unique<ServiceParts>()) {}
+
+Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
+  std::unique_ptr<Service> service(new Service(std::move(options)));
+  Service* self = service.get();
+  ServiceParts& parts = *service->parts_;
+  KW_TRY(parts.page, PageFiles::load());
+  add_routes(service->router_, parts);
+  // The server comes last, and the watch asks it for its counts as soon as it is there.
+  parts.watch = std::make_unique<ServiceWatch>([self] {
+    ServiceCounts now = self->parts_->counts();
+    if (const HttpServer* server = self->counted_) now.http = server->counts();
+    return now;
+  });
+  HttpServerOptions http = service->options_.http;
+  http.open_paths = {"/", "/health", "/ready", "/page/", "/openapi.json"};
+  http.always_paths = {"/health", "/ready", "/metrics"};
+  http.access_log = [watch = parts.watch.get(), log = std::move(http.access_log)](const AccessRecord& record) {
+    watch->note_access(record);
+    if (log) log(record);
+  };
+  KW_TRY(service->server_,
+         HttpServer::start(std::move(http), [self](HttpRequest request, std::shared_ptr<HttpReply> reply) {
+           self->router_(std::move(request), std::move(reply));
+         }));
+  service->counted_ = service->server_.get();
+  service->loading_ = std::thread([self] {
+    self->loaded_ = self->load();
+    if (self->loaded_.ok()) self->parts_->not_ready = nullptr;
+  });
+  return service;
+}
+
+Service::~Service() {
+  if (loading_.joinable()) loading_.join();
+  parts_->not_ready = "draining";
+  parts_->watch->stop();
+  counted_ = nullptr;
+  server_.reset();
+}
+
+std::string Service::address() const { return server_->address(); }
+
+Result<void> Service::load() {
+  ServiceParts& parts = *parts_;
+  JudgeSessionOptions judging;
+  judging.backend = options_.backend;
+  judging.profile = options_.profile;
+  judging.workers = options_.judge_workers;
+  KW_TRY(parts.judge, JudgeSession::start(judging));
+  JudgePoolOptions pool;
+  pool.workers = parts.judge->workers();
+  pool.most_waiting = options_.max_kernels_waiting;
+  parts.pool = std::make_unique<JudgePool>(parts.judge->judge(), pool);
+  KW_TRY(parts.tasks, TaskBook::open());
+  AgentServiceOptions agents;
+  agents.loading.device = options_.device;
+  agents.store = options_.folder;
+  parts.sets = std::make_unique<AgentSets>(agents, *parts.pool, parts.judge->identity(), parts.work);
+  for (const std::string& model : options_.models) {
+    if (model.empty()) continue;
+    KW_TRY([[maybe_unused]] const auto set, parts.sets->load(model));
+  }
+  KW_TRY(parts.experiments, ExperimentDesk::open(options_.runs / "experiments.db", *parts.sets));
+  KW_TRY(parts.conversations,
+         ConversationDesk::open(options_.folder / "conversations.db", *parts.tasks, *parts.sets, *parts.experiments,
+                                parts.work, parts.judge->description()));
+  parts.chat = std::make_unique<ChatApi>(*parts.sets, *parts.tasks, *parts.pool, parts.work);
+  parts.judge_api = std::make_unique<JudgeApi>(*parts.tasks, *parts.pool, parts.work,
+                                               [watch = parts.watch.get()](const Verdict& v) { watch->note_verdict(v); });
+  parts.conversation_api = std::make_unique<ConversationApi>(*parts.conversations, parts.work);
+  parts.runs = std::make_unique<RunApi>(options_.runs, parts.work);
+  parts.complete = true;
+  return parts.conversations->resume_unfinished();
+}
+
+Result<void> Service::wait_until_ready() {
+  if (loading_.joinable()) loading_.join();
+  return loaded_;
+}
+
+std::size_t Service::drain() {
+  if (loading_.joinable()) loading_.join();
+  parts_->not_ready = "draining";
+  return server_->drain();
+}
+
+}  // namespace kw
