@@ -91,4 +91,14 @@ Result<Prompt> PromptBook::write(PromptStyle style, const PromptRequest& request
   return prompt;
 }
 
+Result<std::string> PromptBook::system_message(AgentRole role) const {
+  const Task no_task;
+  PromptRequest request;
+  request.role = role;
+  request.task = &no_task;
+  KW_TRY(std::string text,
+         templates_.at(fmt::format("chatml/{}_system", to_string(role))).render(prompt_values(request)));
+  return without_last_line_end(std::move(text));
+}
+
 }  // namespace kw

@@ -35,6 +35,8 @@ class PromptBook {
   // Fails when the request lacks what its role needs (a task; for the Optimizer a kernel and its verdict; for the
   // Tester a kernel), or the kernel is too long or no text.
   Result<Prompt> write(PromptStyle style, const PromptRequest& request) const;
+  // ChatML: what an agent is told first, where nothing is known of a task yet.
+  Result<std::string> system_message(AgentRole role) const;
 
  private:
   std::map<std::string, Template> templates_;  // "chatml/optimizer_user"

@@ -6,6 +6,7 @@
 #include "agents/episode/agent_files.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "model/weights/chat_template.h"
 
 namespace kw {
 namespace {
@@ -60,11 +61,13 @@ class LoadedAgentModel : public AgentModel {
     return {};
   }
 
+  void set_default_system(std::string message) { default_system_ = std::move(message); }
   void set_fingerprint(std::string fingerprint) { fingerprint_ = std::move(fingerprint); }
 
   const std::string& name() const override { return name_; }
   const std::string& device() const override { return device_; }
   const Dialect& dialect() const override { return dialect_; }
+  const std::string& default_system() const override { return default_system_; }
   Decoder& decoder() override { return *decoder_; }
   const std::string& fingerprint() const override { return fingerprint_; }
   std::int32_t adapter_of(AgentRole role) const override {
@@ -76,6 +79,7 @@ class LoadedAgentModel : public AgentModel {
   std::string name_;
   std::string device_;
   std::string fingerprint_;
+  std::string default_system_;
   Dialect dialect_;
   ThreadTeam team_;
   std::map<AgentRole, std::int32_t> adapter_of_;
@@ -95,6 +99,7 @@ Result<std::unique_ptr<AgentModel>> AgentModel::open(const std::string& name_or_
   KW_TRY(const std::string prompts, prompts_hash(dialect));
   auto model = std::make_unique<LoadedAgentModel>(name_or_path, std::move(dialect), options.threads);
   KW_TRY_VOID(model->load(agents.base, std::move(adapters), options));
+  model->set_default_system(default_system_of(chat_template_of(agents.set.base)));
   model->set_fingerprint(sha256_hex(content + prompts));
   return std::unique_ptr<AgentModel>(std::move(model));
 }

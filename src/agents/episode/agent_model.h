@@ -34,6 +34,8 @@ class AgentModel {
   virtual const std::string& name() const = 0;    // as it was asked for
   virtual const std::string& device() const = 0;  // "cpu", or the GPU's name
   virtual const Dialect& dialect() const = 0;
+  // The system message of chats with the bare base that have none of their own; empty: none.
+  virtual const std::string& default_system() const = 0;
   virtual Decoder& decoder() = 0;
   virtual std::int32_t adapter_of(AgentRole role) const = 0;  // -1: the bare base
   // Identifies the weights: base, adapters, tokenizer and prompts.

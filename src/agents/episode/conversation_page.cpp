@@ -155,6 +155,8 @@ std::string end_text(const Episode& episode) {
       return "the agent would say the same again";
     case EpisodeEnd::refused:
       return "the next question cannot be asked: " + episode.problem;
+    case EpisodeEnd::cancelled:
+      return "it was cancelled";
   }
   return "";
 }

@@ -8,7 +8,7 @@
 namespace kw {
 namespace {
 
-constexpr std::array<std::pair<EpisodeEnd, std::string_view>, 7> end_names{{
+constexpr std::array<std::pair<EpisodeEnd, std::string_view>, 8> end_names{{
     {EpisodeEnd::unfinished, "unfinished"},
     {EpisodeEnd::turns, "turns"},
     {EpisodeEnd::target, "target"},
@@ -16,6 +16,7 @@ constexpr std::array<std::pair<EpisodeEnd, std::string_view>, 7> end_names{{
     {EpisodeEnd::time, "time"},
     {EpisodeEnd::stuck, "stuck"},
     {EpisodeEnd::refused, "refused"},
+    {EpisodeEnd::cancelled, "cancelled"},
 }};
 
 // Calls visit(turn, kernel, verdict) for each kernel that the conversation went on with.

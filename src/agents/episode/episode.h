@@ -53,12 +53,13 @@ struct Turn {
 
 enum class EpisodeEnd : std::uint8_t {
   unfinished,
-  turns,    // as many as were allowed
-  target,   // the best kernel is as good as was wanted
-  tokens,   // the budget of tokens is used up
-  time,     // the budget of time is
-  stuck,    // the same question again, to an agent that is not sampled: it would say the same again
-  refused,  // the question cannot be asked: too long for the model, or the kernel cannot be shown
+  turns,      // as many as were allowed
+  target,     // the best kernel is as good as was wanted
+  tokens,     // the budget of tokens is used up
+  time,       // the budget of time is
+  stuck,      // the same question again, to an agent that is not sampled: it would say the same again
+  refused,    // the question cannot be asked: too long for the model, or the kernel cannot be shown
+  cancelled,  // somebody wanted no more; a store has it as unfinished, so that it can be resumed
 };
 std::string_view to_string(EpisodeEnd end);
 

@@ -7,11 +7,11 @@
 
 #include "app/cli/model_command.h"
 #include "app/cli/model_load.h"
-#include "app/cli/model_source.h"
 #include "base/interrupt.h"
 #include "model/decoder/model_name.h"
 #include "model/rollout/rollout.h"
 #include "model/tokenizer/chatml.h"
+#include "model/weights/chat_template.h"
 
 namespace kw::cli {
 namespace {
@@ -31,15 +31,6 @@ struct ChatArguments {
   std::uint64_t seed = 1;
   std::string device = "auto";
 };
-
-// The models' own templates begin with one of these where a conversation has no system message.
-std::string default_system(const std::string& chat_template) {
-  for (const char* known : {"You are a helpful AI assistant named SmolLM, trained by Hugging Face",
-                            "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."}) {
-    if (chat_template.find(known) != std::string::npos) return known;
-  }
-  return "";
-}
 
 struct Answer {
   GeneratedSample sample;
@@ -136,8 +127,7 @@ Result<void> talk(Context& context, const ChatArguments& arguments) {
   std::string system = arguments.system;
   if (!arguments.has_system) {
     KW_TRY(const auto path, model_path(arguments.model));
-    KW_TRY(const ModelSource source, ModelSource::open(path));
-    system = default_system(source.chat_template());
+    system = default_system_of(chat_template_of(path));
   }
   ThreadTeam team;
   // Rows beyond the tokenizer are padding.

@@ -3,10 +3,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/bounded_json.h"
 #include "base/file.h"
 #include "model/tokenizer/tokenizer_json.h"
 #include "model/tokenizer/vocabulary_sources.h"
+#include "model/weights/chat_template.h"
 #include "model/weights/gguf_model.h"
 #include "model/weights/huggingface_config.h"
 #include "model/weights/nf4.h"
@@ -202,20 +202,7 @@ Result<Tokenizer> ModelSource::tokenizer() const {
   return Tokenizer::make(std::move(spec));
 }
 
-std::string ModelSource::chat_template() const {
-  if (contents_->gguf) {
-    const auto vocabulary = vocabulary_of_gguf(contents_->gguf->content());
-    return vocabulary.ok() ? vocabulary->chat_template : "";
-  }
-  if (const auto text = read_file(contents_->path / "chat_template.jinja", max_text_file_bytes); text.ok())
-    return *text;
-  const auto text = read_file(contents_->path / "tokenizer_config.json", max_text_file_bytes);
-  if (!text.ok()) return "";
-  const auto config = parse_bounded_json(*text);
-  if (!config.ok() || !config->is_object()) return "";
-  const auto found = config->find("chat_template");
-  return found != config->end() && found->is_string() ? found->get<std::string>() : "";
-}
+std::string ModelSource::chat_template() const { return chat_template_of(contents_->path); }
 
 Result<void> ModelSource::write_tokenizer_files(const fs::path& folder) const {
   if (!contents_->gguf) {

@@ -9,6 +9,13 @@
 #include "kernel/judge/task_identity.h"
 
 namespace kw {
+namespace {
+
+std::string key_of(const Task& task, const std::string& kernel) {
+  return Sha256().add(task_identity(task)).add(kernel).hex();
+}
+
+}  // namespace
 
 int judge_workers(const Judge& judge) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -32,7 +39,7 @@ JudgePool::~JudgePool() {
 
 std::optional<JudgePool::Ticket> JudgePool::submit(std::shared_ptr<const Task> task, std::string kernel, Done done,
                                                    std::chrono::milliseconds patience, std::string file) {
-  const std::string key = Sha256().add(task_identity(*task)).add(kernel).hex();
+  const std::string key = key_of(*task, kernel);
   std::unique_lock lock(mutex_);
   const auto is_known = [&] {
     const auto known = known_.find(key);
@@ -40,17 +47,29 @@ std::optional<JudgePool::Ticket> JudgePool::submit(std::shared_ptr<const Task> t
   };
   const auto has_place = [&] { return ending_ || is_known() || waiting_.size() < options_.most_waiting; };
   if (!room_.wait_for(lock, patience, has_place) || ending_) return std::nullopt;
+  return take_in(lock, {key, std::move(task), std::move(kernel), std::move(file), {}, false}, std::move(done));
+}
+
+JudgePool::Ticket JudgePool::submit_now(std::shared_ptr<const Task> task, std::string kernel, Done done,
+                                        std::string file) {
+  std::string key = key_of(*task, kernel);
+  std::unique_lock lock(mutex_);
+  return take_in(lock, {std::move(key), std::move(task), std::move(kernel), std::move(file), {}, false},
+                 std::move(done));
+}
+
+JudgePool::Ticket JudgePool::take_in(std::unique_lock<std::mutex>& lock, Job job, Done done) {
   ++submitted_;
   const Ticket ticket = next_ticket_++;
   if (known_.size() >= forget_at_) forget_old();
-  Known& known = known_[key];
+  Known& known = known_[job.key];
   if (auto verdict = known.verdict.lock()) {
     lock.unlock();
     done(std::move(verdict));
     return ticket;
   }
   if (!known.job) {
-    known.job = std::make_shared<Job>(Job{key, std::move(task), std::move(kernel), std::move(file), {}, false});
+    known.job = std::make_shared<Job>(std::move(job));
     waiting_.push_back(known.job);
     work_.notify_one();
   }
@@ -114,6 +133,11 @@ std::int64_t JudgePool::submitted() const {
   return submitted_;
 }
 
+std::size_t JudgePool::remembered() const {
+  const std::lock_guard lock(mutex_);
+  return known_.size();
+}
+
 void JudgePool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -174,7 +198,15 @@ std::vector<VerdictBox::Judged> VerdictBox::take() {
 
 bool VerdictBox::wait(std::chrono::milliseconds most) {
   std::unique_lock lock(contents_->mutex);
-  return contents_->filled.wait_for(lock, most, [&] { return !contents_->judged.empty(); });
+  contents_->filled.wait_for(lock, most, [&] { return contents_->woken || !contents_->judged.empty(); });
+  contents_->woken = false;
+  return !contents_->judged.empty();
+}
+
+void VerdictBox::wake() {
+  const std::lock_guard lock(contents_->mutex);
+  contents_->woken = true;
+  contents_->filled.notify_all();
 }
 
 }  // namespace kw

@@ -52,6 +52,9 @@ class JudgePool {
   std::optional<Ticket> submit(std::shared_ptr<const Task> task, std::string kernel, Done done,
                                std::chrono::milliseconds patience = std::chrono::hours(24 * 365),
                                std::string file = "kernel.cu");
+  // Neither waits nor is refused: for those who bound by themselves how many kernels they have here, and have other
+  // work to do than to wait.
+  Ticket submit_now(std::shared_ptr<const Task> task, std::string kernel, Done done, std::string file = "kernel.cu");
   // Waits for room. A future that is never fulfilled (the pool ended) throws std::future_error.
   std::future<std::shared_ptr<const Verdict>> submit(std::shared_ptr<const Task> task, std::string kernel);
   // True: `done` will not be called. False: it was, or is being.
@@ -65,6 +68,9 @@ class JudgePool {
   std::size_t waiting() const;     // kernels that nobody judges yet
   std::int64_t judged() const;     // kernels that were really judged
   std::int64_t submitted() const;  // kernels that were asked about
+  // Kernels that it has an entry for: those in the queue, those whose verdicts somebody holds, and at most as many
+  // again.
+  std::size_t remembered() const;
 
  private:
   struct Asker {
@@ -83,6 +89,8 @@ class JudgePool {
     std::shared_ptr<Job> job;  // while it is being made
   };
 
+  // Takes it in, where the verdict is not known; unlocks where it is, to hand it out.
+  Ticket take_in(std::unique_lock<std::mutex>& lock, Job job, Done done);
   void work();
   void judge(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job);
   void forget_old();
@@ -114,14 +122,17 @@ class VerdictBox {
   JudgePool::Done slot(std::uint64_t tag);
   // In the order in which they came.
   std::vector<Judged> take();
-  // Until there is something to take, or the time is over.
+  // Until there is something to take, somebody wakes it, or the time is over. True: there is something to take.
   bool wait(std::chrono::milliseconds most);
+  // From any thread: ends a wait, the present one or the next.
+  void wake();
 
  private:
   struct Contents {
     std::mutex mutex;
     std::condition_variable filled;
     std::vector<Judged> judged;
+    bool woken = false;
   };
   std::shared_ptr<Contents> contents_ = std::make_shared<Contents>();
 };

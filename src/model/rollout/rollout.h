@@ -56,11 +56,17 @@ class Rollout {
   // as before the step, and it can be tried again.
   Result<bool> advance();
 
+  // Takes what was submitted and cancelled, by the owner's thread and not from a callback: requests that are cancelled
+  // give their rows and pages back now, not with the next step.
+  void settle() { take_submissions(); }
+
   // Submits all and advances until they are done; results in the order of the requests. Others' requests go on.
   Result<std::vector<GenerationResult>> generate(std::vector<GenerationRequest> requests);
 
   const RolloutStatistics& statistics() const { return statistics_; }  // owner's thread only
   std::int64_t used_pages() const { return pool_.used(); }             // the same
+  // Sequences that have pages, shared beginnings of prompts too; the same.
+  std::int64_t running() const { return static_cast<std::int64_t>(running_.size()); }
 
  private:
   struct Group;
