@@ -72,6 +72,8 @@ struct EpisodeRequest {
   std::shared_ptr<const Verdict> verdict = {};   // of that kernel, where it is known: it is not judged again
   bool to_predict = false;                       // the Tester is asked what the judge would say of that kernel
   std::optional<std::uint64_t> first_seed = {};  // of the first turn's answers, instead of one by seed and number
+  // Tells it apart, in a store, from one that is equal in everything else: two users may ask the same.
+  std::string name = {};
 };
 
 // Which kernel: of a turn's chosen sample. -1: the one that the conversation began with.

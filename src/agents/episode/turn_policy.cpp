@@ -193,6 +193,7 @@ std::string episode_identity(const EpisodeRequest& request, const EpisodeOptions
   if (options.baseline != Baseline::naive) hash.add(fmt::format("over {}", name_of(options.baseline)));
   if (request.to_predict) hash.add("to predict");
   if (request.first_seed) hash.add(fmt::format("first seed {}", *request.first_seed));
+  if (!request.name.empty()) hash.add("name").add(request.name);
   return hash.hex();
 }
 

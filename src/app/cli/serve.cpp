@@ -19,6 +19,7 @@ namespace {
 struct ServeArguments {
   std::vector<std::string> models = {"tiny"};
   bool no_agents = false;
+  std::vector<std::string> admins;
   std::string listen = "127.0.0.1:8000";
   std::string socket, key_file, tls_cert, tls_key, device = "auto", backend = "auto", profile, runs, folder;
   int judge_workers = 0;
@@ -49,6 +50,7 @@ Result<ServiceOptions> service_options(const ServeArguments& arguments, std::opt
   options.models = arguments.no_agents ? std::vector<std::string>{} : arguments.models;
   options.http.socket = arguments.socket;
   if (arguments.socket.empty()) KW_TRY_VOID(set_address(arguments.listen, options.http));
+  options.admins = arguments.admins;
   options.http.tls_cert = arguments.tls_cert;
   options.http.tls_key = arguments.tls_key;
   options.http.limits.drain_time = std::chrono::seconds(arguments.drain_s);
@@ -110,6 +112,7 @@ void add_serve_command(CLI::App& app, Context& context) {
   command->add_option("--api-key-file", arguments->key_file,
                       "who may use it: a line `NAME SHA256-OF-KEY [REQUESTS-PER-MINUTE] [AT-A-TIME]` for each key")
       ->check(CLI::ExistingFile);
+  command->add_option("--admin", arguments->admins, "name of a key that may start, promote and abort experiments");
   auto* cert = command->add_option("--tls-cert", arguments->tls_cert, "certificate with its chain (PEM), for HTTPS");
   auto* key = command->add_option("--tls-key", arguments->tls_key, "its private key (PEM)");
   cert->needs(key);

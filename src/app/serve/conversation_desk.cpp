@@ -16,6 +16,12 @@ namespace {
 // On disk; older ones that are over are forgotten.
 constexpr std::int64_t kept_conversations = 20'000;
 
+Outcome failed_outcome() {
+  Outcome outcome;
+  outcome.error = true;
+  return outcome;
+}
+
 // Nobody can guess one: without keys, an id is all that a stranger would need.
 std::string new_id() {
   std::array<unsigned char, 16> bytes{};
@@ -89,7 +95,7 @@ ConversationDesk::Begun ConversationDesk::begin(const ConversationWish& wish, co
   const auto started = start(conversation, wish, *task, assigned, false);
   if (!started.ok()) {
     conversation->add("end", end_event(started.error()));
-    experiments_.conclude(assigned, {.error = true});
+    experiments_.conclude(assigned, failed_outcome());
     return refused(http_error(429, to_string(started.error())));
   }
   return {conversation, {}};
@@ -105,6 +111,7 @@ Result<void> ConversationDesk::start(const std::shared_ptr<Conversation>& conver
   request.task = task->task();
   request.level = wish.level;
   request.kernel = wish.kernel;
+  request.name = conversation->facts().id;
   if (resumed) {
     conversation->add("resumed", {{"id", conversation->facts().id}});
   } else {
@@ -121,8 +128,7 @@ Result<void> ConversationDesk::start(const std::shared_ptr<Conversation>& conver
   const auto on_end = [this, conversation, assigned, agents, began](Result<Episode> episode) {
     const double latency_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
-    Outcome outcome{.error = true};
-    if (episode.ok()) outcome = outcome_of(*episode, latency_ms);
+    const Outcome outcome = episode.ok() ? outcome_of(*episode, latency_ms) : failed_outcome();
     // A conversation that its user cancelled says nothing about the agents.
     const bool counts = !(episode.ok() && episode->end == EpisodeEnd::cancelled);
     conversation->add("end", end_event(episode));
@@ -131,8 +137,7 @@ Result<void> ConversationDesk::start(const std::shared_ptr<Conversation>& conver
     if (!work_.submit([this, assigned, outcome] { experiments_.conclude(assigned, outcome); }))
       log_event(LogLevel::error, "experiment", {{"what", "an outcome is lost: too much is waiting"}});
   };
-  const auto ticket = agents->converse(std::move(request), wish.options, events_of(conversation), on_end,
-                                       conversation->facts().id);
+  const auto ticket = agents->converse(std::move(request), wish.options, events_of(conversation), on_end);
   if (!ticket.ok()) {
     over(conversation);
     return ticket.error();

@@ -30,6 +30,7 @@ class RequestFields {
   const nlohmann::json& value(const std::string& key) const;  // null where there is none
 
   void refuse(const std::string& key, const std::string& why);
+  void answer_instead(HttpResponse response) { problem_ = std::move(response); }
   // What to answer: 400 with the member's name; none: everything was right.
   const std::optional<HttpResponse>& problem() const { return problem_; }
 

@@ -12,6 +12,8 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   Service* self = service.get();
   ServiceParts& parts = *service->parts_;
   KW_TRY(parts.page, PageFiles::load());
+  parts.has_keys = service->options_.http.keys != nullptr;
+  parts.admins = {service->options_.admins.begin(), service->options_.admins.end()};
   add_routes(service->router_, parts);
   // The server comes last, and the watch asks it for its counts as soon as it is there.
   parts.watch = std::make_unique<ServiceWatch>([self] {

@@ -20,6 +20,7 @@ struct ServiceParts;
 struct ServiceOptions {
   std::vector<std::string> models = {"tiny"};  // the first is everybody's; "" alone: no agents, a judge only
   HttpServerOptions http;
+  std::vector<std::string> admins;  // names of keys that may change experiments
   std::string device = "auto";   // of the agents
   std::string backend = "auto";  // of the judge
   std::string profile;

@@ -101,6 +101,14 @@ std::string actor_of(const HttpRequest& request, RequestFields& fields) {
   return (named.empty() ? "somebody" : named) + " (web)";
 }
 
+// An experiment loads agents from files and decides what everybody gets.
+bool may_change(const ServiceParts& parts, const HttpRequest& request, RequestFields& fields) {
+  if (fields.problem()) return false;
+  if (!parts.has_keys || parts.admins.contains(request.user)) return true;
+  fields.answer_instead(http_error(403, "this key may not change experiments; `serve --admin NAME` lets it"));
+  return false;
+}
+
 void add_experiment_routes(LoadedRoutes& route, ServiceParts& parts) {
   route.later("GET", "/v1/experiments",
               [&](const HttpRequest&) { return response_of(parts.experiments->list(), 500); });
@@ -110,7 +118,7 @@ void add_experiment_routes(LoadedRoutes& route, ServiceParts& parts) {
   route.later("POST", "/v1/experiments", [&](const HttpRequest& request) {
     RequestFields fields(request);
     const std::string yaml = fields.text("yaml", "", 64u << 10), actor = actor_of(request, fields);
-    if (fields.problem()) return *fields.problem();
+    if (!may_change(parts, request, fields)) return *fields.problem();
     return response_of(parts.experiments->create(yaml, actor), 400);
   });
   for (const char* verb : {"start", "promote", "abort"}) {
@@ -120,7 +128,7 @@ void add_experiment_routes(LoadedRoutes& route, ServiceParts& parts) {
       const std::string actor = actor_of(request, fields), reason = fields.text("reason", "", 1000),
                         arm = fields.text("arm", "", 256);
       if (verb == "promote" && arm.empty()) fields.refuse("arm", "is missing: which arm should everybody get?");
-      if (fields.problem()) return *fields.problem();
+      if (!may_change(parts, request, fields)) return *fields.problem();
       return response_of(parts.experiments->change(request.parts.at("name"), verb, arm, actor, reason), 400);
     });
   }

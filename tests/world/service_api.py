@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Our own API against a real service, with Python's standard library alone: judge, conversations that survive kill -9, tasks, runs,
+experiments, keys, the page, metrics, and whether the OpenAPI document names what the server does."""
+
+import hashlib
+import http.client
+import json
+import re
+import sys
+import tempfile
+import threading
+import urllib.parse
+
+from service_under_test import ROOT, Service, service
+
+passed = 0
+GOOD = (ROOT / "examples" / "softmax_shared.cu").read_text()
+RACE = (ROOT / "tests" / "bugs" / "softmax_sync_missing_before_read.cu").read_text()
+OWN = """pytorch: |
+  def reference(x, gate):
+      return x * torch.sigmoid(gate)
+inputs:
+  x:    {dtype: float32, shape: [64, 128]}
+  gate: {dtype: float32, shape: [64, 128]}
+outputs:
+  y:    {dtype: float32, shape: [64, 128]}
+"""
+
+
+def check(what, true):
+    global passed
+    assert true, what
+    passed += 1
+
+
+def connect(running):
+    return http.client.HTTPConnection(urllib.parse.urlsplit(running.address).netloc, timeout=600)
+
+
+def call(running, method, path, body=None, headers={}):
+    """Status, headers and JSON (or text) of one request."""
+    connection = connect(running)
+    data = body if isinstance(body, (bytes, str, type(None))) else json.dumps(body)
+    connection.request(method, path, data, {"Content-Type": "application/json", **headers} if body is not None else headers)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    json_answer = answer.headers.get("Content-Type", "").startswith("application/json")
+    return answer.status, answer.headers, json.loads(text) if json_answer else text
+
+
+def events(running, method, path, body=None, headers={}, until=None):
+    """Events of a stream as (id, name, data); `until` ends the connection early."""
+    connection = connect(running)
+    connection.request(method, path, json.dumps(body) if body is not None else None,
+                       {"Content-Type": "application/json", **headers} if body is not None else headers)
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+    event = {}
+    for line in answer:
+        line = line.decode().rstrip("\n")
+        if line.startswith(":"):
+            continue
+        if line:
+            key, _, value = line.partition(": ")
+            event[key] = event.get(key, "") + value
+            continue
+        if "data" in event:
+            one = (int(event.get("id", 0)), event.get("event"), json.loads(event["data"]))
+            yield one
+            if until and until(one):
+                break
+        event = {}
+    connection.close()
+
+
+def judging(running):
+    status, _, one = call(running, "POST", "/v1/judge", {"task": "softmax", "kernel": GOOD})
+    check("a right kernel", status == 200 and one["verdict"]["status"] == "correct" and one["verdict"]["time_us"] > 0)
+    status, _, one = call(running, "POST", "/v1/judge", {"task": "softmax", "kernel": RACE})
+    check("a race", one["verdict"]["status"] == "race" and one["verdict"]["findings"][0]["line"] == 20)
+    kernels = [{"id": str(i), "kernel": GOOD if i % 2 else RACE} for i in range(40)]
+    status, _, many = call(running, "POST", "/v1/judge", {"task": "softmax", "kernels": kernels})
+    check("many, in order", [r["id"] for r in many["results"]] == [str(i) for i in range(40)])
+    check("each its own", all(r["verdict"]["correct"] == bool(int(r["id"]) % 2) for r in many["results"]))
+    streamed = list(events(running, "POST", "/v1/judge", {"task": "softmax", "kernels": kernels, "stream": True}))
+    check("streamed", sorted(int(e[2]["id"]) for e in streamed[:-1]) == list(range(40)))
+    check("with an end", streamed[-1][1:] == ("end", {"count": 40}))
+    wrong = "extern \"C\" void launch() {}"
+    status, _, own = call(running, "POST", "/v1/judge", {"task": {"yaml": OWN}, "kernel": wrong})
+    check("a task of one's own", status == 200 and not own["verdict"]["correct"])
+    for body, param in [({"task": "sofmax", "kernel": GOOD}, "task"), ({"task": "softmax"}, "kernel"),
+                        ({"kernel": GOOD}, "task"), ({"task": {"yaml": "pytorch: ["}, "kernel": GOOD}, "task"),
+                        ({"task": "/etc/passwd", "kernel": GOOD}, "task"), ({"task": "softmax", "kernels": []}, "kernels"),
+                        ({"task": "softmax", "kernel": "x" * 70000}, "kernel")]:
+        status, _, problem = call(running, "POST", "/v1/judge", body)
+        check(f"refused: {param}", status == 400 and problem["error"]["param"] == param)
+    for body in ["", "{", "[]", "null", b"\xff\xfe", "[" * 100000]:
+        check("not JSON", call(running, "POST", "/v1/judge", body)[0] == 400)
+
+
+def talking(running):
+    ask = {"task": "softmax", "turns": 2, "samples": 2, "seed": 3, "stream": True}
+    told = list(events(running, "POST", "/v1/optimize", ask))
+    names = [name for _, name, _ in told]
+    check("begins and ends", names[0] == "begin" and names[-1] == "end")
+    check("two turns", names.count("turn") <= 2 and names.count("question") == names.count("turn"))
+    check("text as it comes", "text" in names)
+    kept = [one for one in told if one[0] > 0]
+    check("ids count up", [one[0] for one in kept] == list(range(1, len(kept) + 1)))
+    best = told[-1][2]["best"]
+    check("a kernel", best and "__global__" in best["kernel"] and best["speedup"] > 0)
+    identity = told[0][2]["id"]
+    again = list(events(running, "GET", f"/v1/conversations/{identity}/events", headers={"Last-Event-ID": "3"}))
+    check("the rest after the third", again == kept[3:])
+    status, _, whole = call(running, "GET", f"/v1/conversations/{identity}")
+    check("as one object", whole["state"] == "ended" and whole["best"] == best)
+    del ask["stream"]
+    status, _, once = call(running, "POST", "/v1/optimize", ask)
+    check("the same without a stream", once["best"]["kernel"] == best["kernel"] and once["id"] != identity)
+    status, _, made = call(running, "POST", "/v1/generate", {"task": {"yaml": OWN}})
+    check("generate", status == 200 and len(made["turns"]) == 1 and made["turns"][0]["role"] == "generator")
+    status, _, listed = call(running, "GET", "/v1/conversations")
+    check("listed, the newest first", [c["id"] for c in listed["conversations"]][1:] == [once["id"], identity])
+
+    stream = events(running, "POST", "/v1/optimize", {"task": "softmax", "turns": 20, "samples": 8, "seed": 5, "stream": True})
+    identity = next(stream)[2]["id"]
+    check("cancelled", call(running, "DELETE", f"/v1/conversations/{identity}")[2]["state"] == "cancelled")
+    check("and over", list(stream)[-1][2]["end"] == "cancelled")
+    check("no such one", call(running, "GET", "/v1/conversations/conv-0")[0] == 404)
+    for body, param in [({"task": "softmax", "turns": 0}, "turns"), ({"task": "softmax", "level": "fastest"}, "level"),
+                        ({}, "task"), ({"task": "softmax", "samples": "many"}, "samples"),
+                        ({"task": "softmax", "model": "gpt"}, "model"),
+                        ({"task": {"yaml": OWN.replace("torch.sigmoid", "torch.no_such")}}, "task")]:
+        status, _, problem = call(running, "POST", "/v1/optimize", body)
+        check(f"refused: {param}", status in (400, 404) and problem["error"]["param"] == param)
+
+
+def looking(running):
+    status, _, tasks = call(running, "GET", "/v1/tasks")
+    check("tasks", any(t["name"] == "softmax" and "softmax" in t["pytorch"] for t in tasks["tasks"]))
+    check("a task", "pytorch" in call(running, "GET", "/v1/tasks/softmax")[2]["yaml"])
+    check("no such task", call(running, "GET", "/v1/tasks/nothing")[0] == 404)
+    check("no runs yet", call(running, "GET", "/v1/runs") [2] == {"runs": []})
+    status, headers, page = call(running, "GET", "/")
+    check("the page", status == 200 and "<!doctype html>" in page.lower())
+    check("its policy", "script-src 'self'" in headers["Content-Security-Policy"])
+    for path in set(re.findall(r'(?:src|href)="(/page/[^"]+)"', page)):
+        check(path, call(running, "GET", path)[0] == 200)
+    for path in ["/page/../openapi.json", "/page/%2e%2e/README.md", "/page//etc/passwd", "/page/nothing.js"]:
+        check(path, call(running, "GET", path)[0] in (400, 404))
+    status, headers, metrics = call(running, "GET", "/metrics")
+    check("metrics", "text/plain" in headers["Content-Type"] and 'kernelwright_verdicts_total{status="correct"}' in metrics)
+    status, _, now = call(running, "GET", "/v1/service")
+    check("the service", now["ready"] and now["model"]["name"] == "tiny" and now["requests"]["total"] > 10)
+    document = call(running, "GET", "/openapi.json")[2]
+    check("OpenAPI", document["openapi"] == "3.1.0")
+    for path, methods in document["paths"].items():
+        real = re.sub(r"{\w+}", "nothing", path)
+        allowed = call(running, "OPTIONS", real)[1].get("Allow", "").replace(" ", "").split(",")
+        check(f"{path} {allowed}", {m.upper() for m in methods} <= set(allowed))
+    check("no other path", call(running, "GET", "/v1/nothing")[0] == 404)
+    check("no other method", call(running, "PUT", "/v1/tasks")[0] == 405)
+
+
+def experiments(running):
+    definition = "name: night\narms:\n  - {name: control, agents: tiny, weight: 0.5}\n  - {name: new, agents: tiny, weight: 0.5}\nramp: [100]\n"
+    status, _, made = call(running, "POST", "/v1/experiments", {"yaml": definition, "actor": "ada"})
+    check(f"an experiment: {made}", status == 200 and made["state"] == "draft")
+    check("started", call(running, "POST", "/v1/experiments/night/start", {"actor": "ada"})[2]["state"] == "running")
+    for i in range(4):
+        call(running, "POST", "/v1/generate", {"task": "relu", "user": f"user-{i}"})
+    for _ in range(100):
+        shown = call(running, "GET", "/v1/experiments/night")[2]
+        if sum(arm["requests"] for arm in shown["arms"]) == 4:
+            break
+    check("outcomes are counted", sum(arm["requests"] for arm in shown["arms"]) == 4)
+    check("listed", call(running, "GET", "/v1/experiments")[2]["experiments"][0]["name"] == "night")
+    stopped = call(running, "POST", "/v1/experiments/night/abort", {"actor": "ada", "reason": "enough"})[2]
+    check("aborted, with a trail", stopped["state"] == "aborted")
+    check("bad definition", call(running, "POST", "/v1/experiments", {"yaml": "name: ["})[0] == 400)
+    check("no such one", call(running, "GET", "/v1/experiments/nothing")[0] == 404)
+
+
+def killed():
+    """kill -9 in the middle of conversations: what was heard is still there, and they go on under their ids."""
+    with tempfile.TemporaryDirectory() as folder:
+        first = Service(folder)
+        first.wait_until_ready()
+        heard = {}
+
+        def talk(seed):
+            ask = {"task": "softmax", "turns": 4, "samples": 4, "seed": seed, "stream": True}
+            try:
+                for one in events(first, "POST", "/v1/optimize", ask):
+                    heard.setdefault(seed, []).append(one)
+                    if one[1] == "turn":
+                        turned.release()
+            except (OSError, http.client.HTTPException):
+                pass
+
+        turned = threading.Semaphore(0)
+        threads = [threading.Thread(target=talk, args=(seed,)) for seed in range(10)]
+        for thread in threads:
+            thread.start()
+        for _ in range(6):
+            turned.acquire()
+        first.kill()
+        for thread in threads:
+            thread.join()
+        second = Service(folder)
+        try:
+            second.wait_until_ready()
+            for seed, before in heard.items():
+                identity = before[0][2]["id"]
+                kept = [one for one in before if one[0] > 0]
+                after = list(events(second, "GET", f"/v1/conversations/{identity}/events"))
+                check("nothing that was heard is lost", after[:len(kept)] == kept)
+                check("it ends", after[-1][1] == "end" and after[-1][2]["end"] != "error")
+            check("all ten", len(heard) == 10)
+            second.end()
+        finally:
+            second.kill()
+
+
+def keys():
+    with tempfile.NamedTemporaryFile("w") as file:
+        for name, key in (("ada", "secret-a"), ("bob", "secret-b")):
+            file.write(f"{name} {hashlib.sha256(key.encode()).hexdigest()} 1000 8\n")
+        file.flush()
+        with service("--api-key-file", file.name) as running:
+            ada, bob = {"Authorization": "Bearer secret-a"}, {"Authorization": "Bearer secret-b"}
+            check("no key", call(running, "GET", "/v1/tasks")[0] == 401)
+            check("a wrong key", call(running, "GET", "/v1/tasks", headers={"Authorization": "Bearer x"})[0] == 401)
+            check("a key", call(running, "GET", "/v1/tasks", headers=ada)[0] == 200)
+            check("health needs none", call(running, "GET", "/health")[0] == 200)
+            made = call(running, "POST", "/v1/generate", {"task": "relu"}, ada)[2]
+            path = f"/v1/conversations/{made['id']}"
+            check("one's own", call(running, "GET", path, headers=ada)[0] == 200)
+            check("not another's", call(running, "GET", path, headers=bob)[0] == 404)
+            check("nor to cancel", call(running, "DELETE", path, headers=bob)[0] == 404)
+
+
+with service() as running:
+    judging(running)
+    talking(running)
+    looking(running)
+    experiments(running)
+killed()
+keys()
+print(f"{passed} passed, 0 failed")
