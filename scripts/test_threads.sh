@@ -16,8 +16,9 @@ short=(
 more=(
   "emulate_test EngineBudget*:EngineRaces*-*Slow*"
   "compile_test CompilePool*:CompileService*:CompileCachePath*:MemoryCache*-*Slow*"
-  "judge_test Judge.*:Batch*:JudgementBudget*-*Slow*"
-  "episode_test EpisodeEngine*:JudgeFailures*:AgentModel*-*Slow*"
+  "judge_test Judge.*:JudgePool*:Batch*:JudgementBudget*-*Slow*"
+  "episode_test EpisodeEngine*:EngineRequests*:JudgeFailures*:AgentModel*-*Slow*"
+  "agent_service_test -*Slow*"
   "rl_test Reinforce.*:StartingModels*-*Slow*"
 )
 case ${1:-} in

@@ -151,5 +151,51 @@ TEST(JudgePool, ManyThreadsHandKernelsIn) {
   EXPECT_EQ(pool.submitted(), 200);
 }
 
+TEST(JudgePool, SomeAreTakenWithoutRoom) {
+  Gate gate;
+  JudgePool pool(quick_judge(), gate.options(1, 1));
+  VerdictBox box;
+  for (int i = 0; i < 5; ++i) pool.submit_now(relu(), kernel_number(i), box.slot(static_cast<std::uint64_t>(i)));
+  gate.arrived.acquire();
+  EXPECT_EQ(pool.waiting(), 4u);
+  EXPECT_FALSE(pool.submit(relu(), kernel_number(9), box.slot(9), 0ms)) << "the others are still refused";
+  gate.open.release(5);
+  std::set<std::uint64_t> seen;
+  while (seen.size() < 5) {
+    ASSERT_TRUE(box.wait(10min));
+    for (const VerdictBox::Judged& judged : box.take()) seen.insert(judged.tag);
+  }
+}
+
+TEST(JudgePool, WhoeverWaitsForVerdictsCanBeWoken) {
+  VerdictBox box;
+  for (const bool before : {true, false}) {
+    if (before) box.wake();
+    auto waiting = std::async(std::launch::async, [&] { return box.wait(30min); });
+    if (!before) box.wake();
+    ASSERT_EQ(waiting.wait_for(10min), std::future_status::ready) << before;
+    EXPECT_FALSE(waiting.get()) << "there is nothing to take";
+  }
+}
+
+TEST(JudgePoolSlow, NothingIsKeptOfAHundredThousandTasks) {
+  JudgeOptions options = quick_judge().options();
+  options.kept_tasks = {16, std::uint64_t{1} << 30};
+  Judge judge(test_service(), options);
+  JudgePool pool(judge, {2, 256, {}, {}});
+  std::atomic<int> answers = 0;
+  std::size_t most = 0;
+  constexpr int kernels = 100'000;
+  for (int i = 0; i < kernels; ++i) {
+    auto task = std::make_shared<Task>(*relu());
+    task->name = std::to_string(i);
+    ASSERT_TRUE(pool.submit(task, kernel_number(i), [&](const SharedVerdict&) { ++answers; }));
+    most = std::max(most, pool.remembered());
+  }
+  while (answers < kernels) std::this_thread::sleep_for(1ms);
+  EXPECT_LE(most, 2048u);
+  EXPECT_LE(judge.kept_tasks(), 16u);
+}
+
 }  // namespace
 }  // namespace kw
