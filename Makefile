@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-kills test-faults test-threads test-threads-short test-asan-all install package quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-world test-kills test-faults test-threads test-threads-short test-asan-all install package quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -40,6 +40,11 @@ test: setup
 
 test-fast: build
 	@ctest --test-dir build --output-on-failure --no-tests=error -L fast -j $(JOBS)
+
+# Clients and tools that people use, at full length: real servers, real browsers, in environments of their own. `make test` has one short
+# test of each.
+test-world: build
+	@ctest --test-dir build --output-on-failure --no-tests=error -R '^(service_api|openai_client)\.'
 
 test-gpu:
 	@scripts/test_gpu.sh

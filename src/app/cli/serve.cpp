@@ -45,8 +45,8 @@ Result<void> set_address(const std::string& listen, HttpServerOptions& http) {
   return {};
 }
 
-Result<ServiceOptions> service_options(const ServeArguments& arguments, std::optional<ApiKeys>& keys) {
-  ServiceOptions options;
+Result<ServeOptions> service_options(const ServeArguments& arguments, std::optional<ApiKeys>& keys) {
+  ServeOptions options;
   options.models = arguments.no_agents ? std::vector<std::string>{} : arguments.models;
   options.http.socket = arguments.socket;
   if (arguments.socket.empty()) KW_TRY_VOID(set_address(arguments.listen, options.http));
@@ -77,7 +77,7 @@ Result<ServiceOptions> service_options(const ServeArguments& arguments, std::opt
 
 Result<void> serve(Context& context, const ServeArguments& arguments) {
   std::optional<ApiKeys> keys;
-  KW_TRY(ServiceOptions options, service_options(arguments, keys));
+  KW_TRY(ServeOptions options, service_options(arguments, keys));
   const bool page = options.http.socket.empty();
   KW_TRY(const auto service, Service::start(std::move(options)));
   std::cerr << "listening on " << service->address() << "; loading\n";
@@ -100,8 +100,9 @@ Result<void> serve(Context& context, const ServeArguments& arguments) {
 void add_serve_command(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<ServeArguments>();
   auto* command = app.add_subcommand("serve", "Serves agents and judge over HTTP, with a web page");
-  command->add_option("--model", arguments->models,
-                      "agents: tiny, smollm2, a run, a folder or an agents.kwz file; the first answers by default")
+  command
+      ->add_option("--model", arguments->models,
+                   "agents: tiny, smollm2, a run, a folder or an agents.kwz file; the first answers by default")
       ->capture_default_str();
   command->add_flag("--no-agents", arguments->no_agents, "a judge alone");
   command->add_option("--listen", arguments->listen, "address and port; port 0 takes any free one")
@@ -109,8 +110,9 @@ void add_serve_command(CLI::App& app, Context& context) {
   command->add_option("--socket", arguments->socket, "listen on this Unix socket instead, which only you can use");
   command->add_option("--judge-workers", arguments->judge_workers, "kernels judged at a time; 0: one for each core")
       ->check(CLI::Range(0, 1024));
-  command->add_option("--api-key-file", arguments->key_file,
-                      "who may use it: a line `NAME SHA256-OF-KEY [REQUESTS-PER-MINUTE] [AT-A-TIME]` for each key")
+  command
+      ->add_option("--api-key-file", arguments->key_file,
+                   "who may use it: a line `NAME SHA256-OF-KEY [REQUESTS-PER-MINUTE] [AT-A-TIME]` for each key")
       ->check(CLI::ExistingFile);
   command->add_option("--admin", arguments->admins, "name of a key that may start, promote and abort experiments");
   auto* cert = command->add_option("--tls-cert", arguments->tls_cert, "certificate with its chain (PEM), for HTTPS");

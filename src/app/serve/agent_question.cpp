@@ -69,10 +69,11 @@ Result<AgentQuestion> read_agent_question(TaskBook& tasks, const std::vector<Cha
   const bool is_name = task.find_first_of("\n: ") == std::string::npos;
   auto found = is_name ? tasks.find(nlohmann::json(task)) : tasks.from_yaml(task);
   if (!found.ok())
-    return Error{fmt::format("the message names no task: {}", found.error().message),
-                 "ask an agent with a task's name ('softmax') or its YAML, in a fenced block if there is more text; the "
-                 "Optimizer also needs a kernel in a ```cuda block",
-                 {}};
+    return Error{
+        fmt::format("the message names no task: {}", found.error().message),
+        "ask an agent with a task's name ('softmax') or its YAML, in a fenced block if there is more text; the "
+        "Optimizer also needs a kernel in a ```cuda block",
+        {}};
   question.task = std::move(found).value();
   return question;
 }

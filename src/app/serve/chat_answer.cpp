@@ -34,7 +34,8 @@ Json ChatAnswer::log_probs_of(const std::vector<std::int32_t>& tokens, const std
   Json content = Json::array(), texts = Json::array(), values = Json::array(), offsets = Json::array();
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const std::string text = tokenizer_.decode({&tokens[i], 1});
+    const auto decoded = tokenizer_.decode({&tokens[i], 1});
+    const std::string text = decoded.ok() ? *decoded : std::string();
     Json bytes = Json::array();
     for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
     content.push_back({{"token", text}, {"logprob", log_probs[i]}, {"bytes", bytes}, {"top_logprobs", Json::array()}});
@@ -83,8 +84,7 @@ void ChatAnswer::take(const TokenEvent& event) {
   if (!request_.stream || facts_.rewrite) return;
   const bool has_token = event.token.token >= 0;
   if (event.text.empty() && !(request_.logprobs && has_token)) return;
-  const Json log_probs =
-      has_token ? log_probs_of({event.token.token}, {event.token.log_prob}) : Json(nullptr);
+  const Json log_probs = has_token ? log_probs_of({event.token.token}, {event.token.log_prob}) : Json(nullptr);
   send_chunk(event.sample, std::string(event.text), log_probs, nullptr);
 }
 
@@ -118,8 +118,7 @@ void ChatAnswer::end(const Result<GenerationResult>& result) {
   for (std::size_t i = 0; i < result->samples.size(); ++i) {
     const auto index = static_cast<std::int64_t>(i);
     const GeneratedSample& sample = result->samples[i];
-    if (facts_.rewrite)
-      send_chunk(index, text_of(sample.text), log_probs_of(sample.tokens, sample.log_probs), nullptr);
+    if (facts_.rewrite) send_chunk(index, text_of(sample.text), log_probs_of(sample.tokens, sample.log_probs), nullptr);
     send_chunk(index, "", nullptr, finish_reason(sample.finish));
   }
   if (request_.usage_in_stream) {

@@ -91,8 +91,7 @@ void ChatApi::complete(const HttpRequest& request, std::shared_ptr<HttpReply> re
   asked->agents = sets_.find(asked->model.set);
   if (!asked->agents) return reply->respond(no_such_model(asked->request.model));
   asked->reply = std::move(reply);
-  if (!work_.submit([this, asked] { ask(asked); }))
-    asked->reply->respond(busy_response());
+  if (!work_.submit([this, asked] { ask(asked); })) asked->reply->respond(busy_response());
 }
 
 void ChatApi::ask(const std::shared_ptr<Asked>& asked) {
@@ -113,8 +112,7 @@ void ChatApi::ask(const std::shared_ptr<Asked>& asked) {
       asked->question.task->task(), asked->question.kernel,
       [this, asked](std::shared_ptr<const Verdict> verdict) {
         asked->verdict = std::move(verdict);
-        if (!work_.submit([this, asked] { ask_agent(asked); }))
-          asked->reply->respond(busy_response());
+        if (!work_.submit([this, asked] { ask_agent(asked); })) asked->reply->respond(busy_response());
       },
       std::chrono::milliseconds(0));
   if (!ticket) asked->reply->respond(http_error(429, "too many kernels are waiting to be judged"));
@@ -146,7 +144,8 @@ void ChatApi::submit(const std::shared_ptr<Asked>& asked, Result<std::vector<std
                  request.seed.value_or(random_number())};
   answer.stop = request.stop;
   ChatAnswer::Facts facts{fmt::format("{}-{:016x}", request.chat ? "chatcmpl" : "cmpl", random_number()),
-                          static_cast<std::int64_t>(seconds_since_1970()), static_cast<std::int64_t>(answer.prompt.size()), nullptr};
+                          static_cast<std::int64_t>(seconds_since_1970()),
+                          static_cast<std::int64_t>(answer.prompt.size()), nullptr};
   // The launcher that the agent wrote has its parameters in another order than the task.
   if (!asked->form.places.empty()) {
     facts.rewrite = [asked](const std::string& said) {

@@ -5,7 +5,7 @@
 namespace kw {
 namespace {
 
-constexpr std::size_t max_messages = 256, max_stops = 16, max_text_bytes = 1u << 20;
+constexpr std::size_t max_messages = 256, max_stops = 16, max_completion_prompt_bytes = 1u << 20;
 constexpr std::int64_t max_answers = 64, max_answer_tokens = 32'768;
 
 // A message's content: a text, or parts that are texts.
@@ -17,8 +17,8 @@ std::string content_of(RequestFields& fields, const nlohmann::json& content) {
     return text;
   }
   for (const auto& part : content) {
-    const bool is_text = part.is_object() && part.value("type", "") == "text" && part.contains("text") &&
-                         part["text"].is_string();
+    const bool is_text =
+        part.is_object() && part.value("type", "") == "text" && part.contains("text") && part["text"].is_string();
     if (!is_text) {
       fields.refuse("messages", "has a part that is not text; only text is understood");
       return text;
@@ -79,7 +79,7 @@ ChatRequest read_chat_request(RequestFields& fields, bool chat) {
     if (!prompt.is_string() || prompt.get_ref<const std::string&>().empty())
       fields.refuse("prompt", "must be a text that is not empty");
     else
-      request.prompt = fields.text("prompt", "", max_text_bytes);
+      request.prompt = fields.text("prompt", "", max_completion_prompt_bytes);
     request.logprobs = fields.has("logprobs");
     fields.integer("logprobs", 0, 0, 0);
     if (fields.flag("echo", false)) fields.refuse("echo", "is not supported");

@@ -36,9 +36,9 @@ TEST(ChatRequest, AllThatClientsSend) {
 }
 
 TEST(ChatRequest, WhatIsNotDoneIsRefusedByName) {
-  for (const char* member :
-       {R"("tools": [{"type": "function"}])", R"("presence_penalty": 1)", R"("response_format": {"type": "json_object"})",
-        R"("top_logprobs": 3)", R"("logit_bias": {"5": 1})", R"("stop": "")", R"("n": 0)", R"("temperature": 3)"}) {
+  for (const char* member : {R"("tools": [{"type": "function"}])", R"("presence_penalty": 1)",
+                             R"("response_format": {"type": "json_object"})", R"("top_logprobs": 3)",
+                             R"("logit_bias": {"5": 1})", R"("stop": "")", R"("n": 0)", R"("temperature": 3)"}) {
     const std::string body =
         R"({"model": "m", "messages": [{"role": "user", "content": "hi"}], )" + std::string(member) + "}";
     EXPECT_TRUE(read(body).problem) << member;

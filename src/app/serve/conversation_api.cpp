@@ -11,10 +11,8 @@ namespace {
 // Events after `after` as a stream that ends with the conversation.
 void stream(const std::shared_ptr<Conversation>& conversation, const std::shared_ptr<HttpReply>& reply,
             std::int64_t after) {
-  reply->begin_stream({200,
-                       "text/event-stream",
-                       "",
-                       {{"Cache-Control", "no-store"}, {"X-Conversation-Id", conversation->facts().id}}});
+  reply->begin_stream(
+      {200, "text/event-stream", "", {{"Cache-Control", "no-store"}, {"X-Conversation-Id", conversation->facts().id}}});
   conversation->listen(after, [reply](const ConversationEvent& event) {
     const bool there = reply->write(sse_event(event.id > 0 ? event.id : -1, event.name, event.data));
     if (event.name != "end") return there;
@@ -77,21 +75,21 @@ void ConversationApi::with(const HttpRequest& request, const std::shared_ptr<Htt
 }
 
 void ConversationApi::show(const HttpRequest& request, std::shared_ptr<HttpReply> reply, const std::string& id) {
-  with(request, reply, id, [reply](const auto& conversation) { reply->respond(json_response(conversation->to_json())); });
+  with(request, reply, id,
+       [reply](const auto& conversation) { reply->respond(json_response(conversation->to_json())); });
 }
 
 void ConversationApi::events(const HttpRequest& request, std::shared_ptr<HttpReply> reply, const std::string& id) {
-  with(request, reply, id, [reply, after = last_event_seen(request)](const auto& conversation) {
-    stream(conversation, reply, after);
-  });
+  with(request, reply, id,
+       [reply, after = last_event_seen(request)](const auto& conversation) { stream(conversation, reply, after); });
 }
 
 void ConversationApi::cancel(const HttpRequest& request, std::shared_ptr<HttpReply> reply, const std::string& id) {
   with(request, reply, id, [reply](const std::shared_ptr<Conversation>& conversation) {
     conversation->cancel();
     const bool over = conversation->is_over();
-    reply->respond(json_response({{"id", conversation->facts().id},
-                                  {"state", over ? to_string(conversation->state()) : "cancelled"}}));
+    reply->respond(json_response(
+        {{"id", conversation->facts().id}, {"state", over ? to_string(conversation->state()) : "cancelled"}}));
   });
 }
 

@@ -25,10 +25,14 @@ Json answer_event(const Turn& turn, std::size_t index) {
   const TurnSample& sample = turn.samples[index];
   Json strategies = Json::array();
   for (const Strategy strategy : sample.strategies) strategies.push_back(to_string(strategy));
-  return {{"turn", turn.index},       {"sample", index},
-          {"role", to_string(turn.role)}, {"outcome", to_string(sample.outcome)},
-          {"message", sample.message}, {"kernel", sample.kernel},
-          {"said", sample.said},       {"strategies", std::move(strategies)},
+  return {{"turn", turn.index},
+          {"sample", index},
+          {"role", to_string(turn.role)},
+          {"outcome", to_string(sample.outcome)},
+          {"message", sample.message},
+          {"kernel", sample.kernel},
+          {"said", sample.said},
+          {"strategies", std::move(strategies)},
           {"tokens", sample.tokens.size()}};
 }
 
@@ -65,10 +69,8 @@ EpisodeHooks events_of(std::shared_ptr<Conversation> conversation) {
   };
   hooks.on_turn = [conversation](const Episode& episode) {
     const Turn& turn = episode.turns.back();
-    conversation->add("turn", {{"turn", turn.index},
-                               {"chosen", turn.chosen},
-                               {"best", best_of(episode)},
-                               {"seconds", turn.seconds}});
+    conversation->add(
+        "turn", {{"turn", turn.index}, {"chosen", turn.chosen}, {"best", best_of(episode)}, {"seconds", turn.seconds}});
   };
   return hooks;
 }

@@ -13,10 +13,10 @@ namespace kw {
 struct ConversationWish {
   bool optimize = true;  // false: one turn of the Generator alone
   nlohmann::json task;   // a name, or {"yaml": ...}
-  std::string kernel;   // to begin with; may be empty
-  std::string level;    // what the Generator is asked for; may be empty
-  std::string model;    // a set of agents; empty: the service's own choice
-  std::string user;     // for A/B rollout: the same user gets the same agents
+  std::string kernel;    // to begin with; may be empty
+  std::string level;     // what the Generator is asked for; may be empty
+  std::string model;     // a set of agents; empty: the service's own choice
+  std::string user;      // for A/B rollout: the same user gets the same agents
   EpisodeOptions options;
   bool stream = false;
 };

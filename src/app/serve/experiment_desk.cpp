@@ -176,9 +176,8 @@ Result<void> ExperimentDesk::load_arms(const std::string& name) {
   return {};
 }
 
-Result<Json> ExperimentDesk::change(const std::string& name, const std::string& verb,
-                                                      const std::string& arm, const std::string& actor,
-                                                      const std::string& reason) {
+Result<Json> ExperimentDesk::change(const std::string& name, const std::string& verb, const std::string& arm,
+                                    const std::string& actor, const std::string& reason) {
   // Agents that cannot be loaded are found out now, not by the first user who should get them; and without the lock,
   // because others are being served.
   if (verb == "start") KW_TRY_VOID(load_arms(name));

@@ -64,9 +64,7 @@ struct JudgeApi::Batch {
   std::size_t left = 0;
   bool ended = false;  // refused, or the client is gone: nothing more is sent
 
-  Json result(std::size_t index) const {
-    return {{"id", kernels[index].id}, {"verdict", to_json(*verdicts[index])}};
-  }
+  Json result(std::size_t index) const { return {{"id", kernels[index].id}, {"verdict", to_json(*verdicts[index])}}; }
 
   void take(std::size_t index, std::shared_ptr<const Verdict> verdict) {
     const std::lock_guard lock(mutex);
@@ -116,8 +114,7 @@ void JudgeApi::judge(const HttpRequest& request, std::shared_ptr<HttpReply> repl
   reply->on_gone([this, weak = std::weak_ptr(batch)] {
     if (const auto left = weak.lock()) left->leave(pool_);
   });
-  if (!work_.submit([this, batch] { begin(batch); }))
-    reply->respond(busy_response());
+  if (!work_.submit([this, batch] { begin(batch); })) reply->respond(busy_response());
 }
 
 void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
@@ -129,23 +126,22 @@ void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
     if (!found.ok()) return batch->reply->respond(http_error(400, to_string(found.error()), "task"));
     task = (*found)->task();
   }
-  if (pool_.waiting() + batch->kernels.size() > pool_.most_waiting())
+  if (pool_.waiting() + batch->kernels.size() > most_waiting_)
     return batch->reply->respond(http_error(429, "too many kernels are waiting to be judged; try again in a moment"));
   if (batch->stream) batch->reply->begin_stream(event_stream());
   for (std::size_t i = 0; i < batch->kernels.size(); ++i) {
     const AskedKernel& asked = batch->kernels[i];
-    // Requests that came at the same time may have taken the room; then this one waits here for some of it.
-    const auto ticket = pool_.submit(tasks[asked.task.dump()], asked.kernel,
-                                     [this, batch, i](std::shared_ptr<const Verdict> verdict) {
-                                       note_(*verdict);
-                                       batch->take(i, std::move(verdict));
-                                     });
+    const auto ticket = pool_.submit_now(tasks[asked.task.dump()], asked.kernel,
+                                         [this, batch, i](std::shared_ptr<const Verdict> verdict) {
+                                           note_(*verdict);
+                                           batch->take(i, std::move(verdict));
+                                         });
     const std::lock_guard lock(batch->mutex);
     if (batch->ended) {
-      if (ticket) pool_.cancel(*ticket);
+      pool_.cancel(ticket);
       return;
     }
-    if (ticket) batch->tickets.push_back(*ticket);
+    batch->tickets.push_back(ticket);
   }
 }
 

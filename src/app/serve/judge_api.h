@@ -15,9 +15,10 @@ inline constexpr std::size_t max_kernels_of_request = 4096;
 
 class JudgeApi {
  public:
-  // `note` hears of every verdict that is given.
-  JudgeApi(TaskBook& tasks, JudgePool& pool, WorkQueue& work, std::function<void(const Verdict&)> note)
-      : tasks_(tasks), pool_(pool), work_(work), note_(std::move(note)) {}
+  // `most_waiting`: kernels of all requests; what is beyond is refused. `note` hears of every verdict that is given.
+  JudgeApi(TaskBook& tasks, JudgePool& pool, WorkQueue& work, std::size_t most_waiting,
+           std::function<void(const Verdict&)> note)
+      : tasks_(tasks), pool_(pool), work_(work), most_waiting_(most_waiting), note_(std::move(note)) {}
 
   void judge(const HttpRequest& request, std::shared_ptr<HttpReply> reply);
 
@@ -28,6 +29,7 @@ class JudgeApi {
   TaskBook& tasks_;
   JudgePool& pool_;
   WorkQueue& work_;
+  const std::size_t most_waiting_;
   std::function<void(const Verdict&)> note_;
 };
 

@@ -36,9 +36,8 @@ TEST(RequestFields, TheFirstProblemIsNamed) {
 
 TEST(RequestFields, HostileBodiesAreProblems) {
   std::string deep(100'000, '[');
-  for (const std::string& body :
-       {std::string(), std::string("[]"), std::string("{"), std::string(R"({"a":1,"a":2})"), std::string("\xff{}"),
-        R"({"a":)" + deep, std::string("null"), std::string("{}x")}) {
+  for (const std::string& body : {std::string(), std::string("[]"), std::string("{"), std::string(R"({"a":1,"a":2})"),
+                                  std::string("\xff{}"), R"({"a":)" + deep, std::string("null"), std::string("{}x")}) {
     const RequestFields fields(with_body(body));
     ASSERT_TRUE(fields.problem()) << body.substr(0, 40);
     EXPECT_EQ(fields.problem()->status, 400);

@@ -93,8 +93,7 @@ void RunApi::answer(std::shared_ptr<HttpReply> reply, std::function<Result<Json>
 }
 
 void RunApi::list(std::shared_ptr<HttpReply> reply) {
-  if (!std::filesystem::exists(folder_ / "runs.db"))
-    return reply->respond(json_response({{"runs", Json::array()}}));
+  if (!std::filesystem::exists(folder_ / "runs.db")) return reply->respond(json_response({{"runs", Json::array()}}));
   answer(std::move(reply), [](RunStore& store) -> Result<Json> {
     KW_TRY(const auto runs, store.list());
     Json all = Json::array();
@@ -104,8 +103,7 @@ void RunApi::list(std::shared_ptr<HttpReply> reply) {
       KW_TRY(const auto names, store.metric_names(run->id));
       if (const auto metric = headline_metric(names)) {
         KW_TRY(const auto series, store.series(run->id, *metric));
-        if (!series.empty())
-          one["headline"] = {{"metric", *metric}, {"value", number_or_null(series.back().second)}};
+        if (!series.empty()) one["headline"] = {{"metric", *metric}, {"value", number_or_null(series.back().second)}};
       }
       all.push_back(std::move(one));
     }
@@ -129,21 +127,22 @@ void RunApi::show(const std::string& name, std::shared_ptr<HttpReply> reply) {
 }
 
 void RunApi::metrics(const std::string& name, const HttpRequest& request, std::shared_ptr<HttpReply> reply) {
-  answer(std::move(reply), [name, names = names_from(request),
-                            after = number_from(request, "after", -1)](RunStore& store) -> Result<Json> {
-    KW_TRY(const RunRecord run, store.named(name));
-    Json all = Json::object();
-    for (const std::string& metric : names) {
-      KW_TRY(const auto series, store.series(run.id, metric));
-      Json points = Json::array();
-      // Of a very long series every nth point is drawn anyway.
-      const std::size_t stride = 1 + series.size() / max_steps_of_answer;
-      for (std::size_t i = 0; i < series.size(); i += stride)
-        if (series[i].first > after) points.push_back({series[i].first, number_or_null(series[i].second)});
-      all[metric] = std::move(points);
-    }
-    return Json{{"series", std::move(all)}, {"last_step", run.last_step}};
-  });
+  answer(
+      std::move(reply),
+      [name, names = names_from(request), after = number_from(request, "after", -1)](RunStore& store) -> Result<Json> {
+        KW_TRY(const RunRecord run, store.named(name));
+        Json all = Json::object();
+        for (const std::string& metric : names) {
+          KW_TRY(const auto series, store.series(run.id, metric));
+          Json points = Json::array();
+          // Of a very long series every nth point is drawn anyway.
+          const std::size_t stride = 1 + series.size() / max_steps_of_answer;
+          for (std::size_t i = 0; i < series.size(); i += stride)
+            if (series[i].first > after) points.push_back({series[i].first, number_or_null(series[i].second)});
+          all[metric] = std::move(points);
+        }
+        return Json{{"series", std::move(all)}, {"last_step", run.last_step}};
+      });
 }
 
 void RunApi::texts(const std::string& name, std::shared_ptr<HttpReply> reply) {

@@ -5,9 +5,9 @@
 
 namespace kw {
 
-Service::Service(ServiceOptions options) : options_(std::move(options)), parts_(std::make_unique<ServiceParts>()) {}
+Service::Service(ServeOptions options) : options_(std::move(options)), parts_(std::make_unique<ServiceParts>()) {}
 
-Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
+Result<std::unique_ptr<Service>> Service::start(ServeOptions options) {
   std::unique_ptr<Service> service(new Service(std::move(options)));
   Service* self = service.get();
   ServiceParts& parts = *service->parts_;
@@ -59,7 +59,6 @@ Result<void> Service::load() {
   KW_TRY(parts.judge, JudgeSession::start(judging));
   JudgePoolOptions pool;
   pool.workers = parts.judge->workers();
-  pool.most_waiting = options_.max_kernels_waiting;
   parts.pool = std::make_unique<JudgePool>(parts.judge->judge(), pool);
   KW_TRY(parts.tasks, TaskBook::open());
   AgentServiceOptions agents;
@@ -71,12 +70,12 @@ Result<void> Service::load() {
     KW_TRY([[maybe_unused]] const auto set, parts.sets->load(model));
   }
   KW_TRY(parts.experiments, ExperimentDesk::open(options_.runs / "experiments.db", *parts.sets));
-  KW_TRY(parts.conversations,
-         ConversationDesk::open(options_.folder / "conversations.db", *parts.tasks, *parts.sets, *parts.experiments,
-                                parts.work, parts.judge->description()));
+  KW_TRY(parts.conversations, ConversationDesk::open(options_.folder / "conversations.db", *parts.tasks, *parts.sets,
+                                                     *parts.experiments, parts.work, parts.judge->description()));
   parts.chat = std::make_unique<ChatApi>(*parts.sets, *parts.tasks, *parts.pool, parts.work);
-  parts.judge_api = std::make_unique<JudgeApi>(*parts.tasks, *parts.pool, parts.work,
-                                               [watch = parts.watch.get()](const Verdict& v) { watch->note_verdict(v); });
+  parts.judge_api =
+      std::make_unique<JudgeApi>(*parts.tasks, *parts.pool, parts.work, options_.max_kernels_waiting,
+                                 [watch = parts.watch.get()](const Verdict& v) { watch->note_verdict(v); });
   parts.conversation_api = std::make_unique<ConversationApi>(*parts.conversations, parts.work);
   parts.runs = std::make_unique<RunApi>(options_.runs, parts.work);
   parts.complete = true;

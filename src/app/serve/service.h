@@ -17,12 +17,12 @@ namespace kw {
 
 struct ServiceParts;
 
-struct ServiceOptions {
+struct ServeOptions {
   std::vector<std::string> models = {"tiny"};  // the first is everybody's; "" alone: no agents, a judge only
   HttpServerOptions http;
   std::vector<std::string> admins;  // names of keys that may change experiments
-  std::string device = "auto";   // of the agents
-  std::string backend = "auto";  // of the judge
+  std::string device = "auto";      // of the agents
+  std::string backend = "auto";     // of the judge
   std::string profile;
   int judge_workers = 0;         // 0: one for each core
   std::filesystem::path runs;    // training runs and experiments.db
@@ -33,7 +33,7 @@ struct ServiceOptions {
 class Service {
  public:
   // Returns when it listens. Loading goes on in the background.
-  static Result<std::unique_ptr<Service>> start(ServiceOptions options);
+  static Result<std::unique_ptr<Service>> start(ServeOptions options);
   ~Service();
 
   std::string address() const;
@@ -42,14 +42,12 @@ class Service {
   // Requests that were accepted are answered. Conversations that are still going on stay on disk, and the next service
   // resumes them. Returns how many requests were cut after the time for it.
   std::size_t drain();
-  // Method and pattern of each route: "GET /v1/tasks/{name}".
-  std::vector<std::string> routes() const { return router_.routes(); }
 
  private:
-  explicit Service(ServiceOptions options);
+  explicit Service(ServeOptions options);
   Result<void> load();
 
-  ServiceOptions options_;
+  ServeOptions options_;
   Router router_;
   std::unique_ptr<ServiceParts> parts_;
   std::thread loading_;

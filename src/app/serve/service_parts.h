@@ -33,9 +33,9 @@ struct ServiceParts {
   std::unique_ptr<ConversationApi> conversation_api;
   std::unique_ptr<RunApi> runs;
   PageFiles page;
-  std::set<std::string> admins;  // keys that may change experiments
-  bool has_keys = false;         // without keys everybody on this machine may
-  std::atomic<bool> complete = false;             // all of it is there and does not change any more
+  std::set<std::string> admins;                    // keys that may change experiments
+  bool has_keys = false;                           // without keys everybody on this machine may
+  std::atomic<bool> complete = false;              // all of it is there and does not change any more
   std::atomic<const char*> not_ready = "loading";  // or "draining"; null: ready
 
   ServiceCounts counts() const;  // without those of the HTTP server

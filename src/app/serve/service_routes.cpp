@@ -73,9 +73,8 @@ void add_run_routes(LoadedRoutes& route, ServiceParts& parts) {
   });
   route("GET", "/v1/runs/{name}/texts",
         [&](const HttpRequest& request, Reply reply) { parts.runs->texts(request.parts.at("name"), reply); });
-  route("GET", "/v1/runs/{name}/events", [&](const HttpRequest& request, Reply reply) {
-    parts.runs->events(request.parts.at("name"), request, reply);
-  });
+  route("GET", "/v1/runs/{name}/events",
+        [&](const HttpRequest& request, Reply reply) { parts.runs->events(request.parts.at("name"), request, reply); });
 }
 
 void add_task_routes(LoadedRoutes& route, ServiceParts& parts) {
@@ -144,7 +143,8 @@ void answer_ready(const ServiceParts& parts, HttpReply& reply) {
 
 // What is there from the first moment.
 void add_service_routes(Router& router, ServiceParts& parts) {
-  router.add("GET", "/health", [](const HttpRequest&, Reply reply) { reply->respond(json_response({{"status", "ok"}})); });
+  router.add("GET", "/health",
+             [](const HttpRequest&, Reply reply) { reply->respond(json_response({{"status", "ok"}})); });
   router.add("GET", "/ready", [&](const HttpRequest&, Reply reply) { answer_ready(parts, *reply); });
   router.add("GET", "/metrics", [&](const HttpRequest&, Reply reply) {
     reply->respond({200, "text/plain; version=0.0.4; charset=utf-8", parts.watch->metrics(), {}});
