@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds test programs with the thread sanitizer in build-tsan, which is configured, and runs those of their tests in which several threads
 # work on the same things. A race that is found fails the program, whatever its tests say.
-#   test_threads.sh short    what is built in minutes: teams of threads, rollouts, the work budget (a part of `make test`)
+#   test_threads.sh short    what is built in minutes: teams of threads, rollouts, the work budget, the HTTP server (a part of `make test`)
 #   test_threads.sh all      also the emulator, compilers, references, judges, conversations, training: half an hour to build
 # The programs' sandboxed workers are build/kernelwright, without a sanitizer: what they do is one thread's work in a process of its own.
 set -euo pipefail
@@ -12,6 +12,7 @@ short=(
   "base_test WorkBudget*"
   "arithmetic_test ThreadTeam*"
   "rollout_test -*Slow*"
+  "http_test -*Slow*"
 )
 more=(
   "emulate_test EngineBudget*:EngineRaces*-*Slow*"
