@@ -50,7 +50,8 @@ class BoundedBuilder : public nlohmann::json_sax<Value> {
 
   // Null where a bound forbids it.
   Value* place(Value value) {
-    if (++values_ > max_values_) return fail("more than " + std::to_string(max_values_) + " values"), nullptr;
+    if (++values_ > max_values_)
+      return fail("too large: more than " + std::to_string(max_values_) + " values"), nullptr;
     if (open_.empty()) return &(root = std::move(value));
     Value& parent = *open_.back();
     if (parent.is_object()) return &(parent[key_] = std::move(value));
@@ -63,7 +64,7 @@ class BoundedBuilder : public nlohmann::json_sax<Value> {
 
   bool open(Value container) {
     if (static_cast<int>(open_.size()) >= bounds_.max_depth)
-      return fail("nested deeper than " + std::to_string(bounds_.max_depth));
+      return fail("nested too deeply: deeper than " + std::to_string(bounds_.max_depth));
     Value* placed = place(std::move(container));
     if (placed == nullptr) return false;
     open_.push_back(placed);

@@ -122,19 +122,6 @@ Forms make_forms(VectorUnit unit) {
   return forms;
 }
 
-// The tables only hold addresses, so all can be made on any machine; one that was not compiled is empty.
-const Forms& forms_of(VectorUnit unit) {
-  static const std::array<Forms, 3> forms = {make_forms(VectorUnit::portable), make_forms(VectorUnit::avx2),
-                                             make_forms(VectorUnit::avx512)};
-  return forms[static_cast<std::size_t>(unit)];
-}
-
-const LaneForm* find_key(const std::string& key, VectorUnit unit) {
-  const Forms& forms = forms_of(unit);
-  const auto found = forms.by_key.find(key);
-  return found == forms.by_key.end() ? nullptr : &found->second;
-}
-
 int register_bytes(PtxType type) { return std::max(bytes_of(type), 2); }
 
 #ifdef __x86_64__
@@ -155,6 +142,23 @@ bool can_run(VectorUnit unit) {
   if (unit == VectorUnit::avx512) return avx512;
 #endif
   return unit == VectorUnit::portable;
+}
+
+// A table only holds addresses, but what fills it is compiled for the unit as well: one that this machine cannot run,
+// or that was not compiled, is empty.
+const Forms& forms_of(VectorUnit unit) {
+  static const std::array<Forms, 3> forms = [] {
+    std::array<Forms, 3> made;
+    for (const VectorUnit one : available_vector_units()) made[static_cast<std::size_t>(one)] = make_forms(one);
+    return made;
+  }();
+  return forms[static_cast<std::size_t>(unit)];
+}
+
+const LaneForm* find_key(const std::string& key, VectorUnit unit) {
+  const Forms& forms = forms_of(unit);
+  const auto found = forms.by_key.find(key);
+  return found == forms.by_key.end() ? nullptr : &found->second;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace kw {
 // Of the calls between two start_work() of a reference (reference.h). Honest references take a tenth of a second.
 struct ReferenceLimits {
   std::uint64_t cpu_seconds = 10;
-  std::chrono::milliseconds wall{20'000};      // the last resort, on a machine that is busy with other things
+  std::chrono::milliseconds wall{120'000};     // the last resort, on a machine that is busy with other things
   std::chrono::milliseconds gpu_wall{60'000};  // on a GPU, where loading torch's libraries alone takes seconds
   std::uint64_t memory_bytes = std::uint64_t{3} << 30;
 };

@@ -55,7 +55,7 @@ std::vector<BadFile> bad_files() {
       header("bytes that are no UTF-8", "{\"\xff\xfe\":{}}", 0, "JSON"),
       header("nesting bomb", R"({"a":)" + repeated("[", 100000), 0, "nested"),
       header("object bomb", repeated(R"({"a":)", 100000), 0, "nested"),
-      header("value bomb", R"({"a":[)" + repeated("0,", 1000000) + "0]}", 0, "more values"),
+      header("value bomb", R"({"a":[)" + repeated("0,", 1000000) + "0]}", 0, "more than"),
       header("duplicate tensor", R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{}})", 1, "twice"),
       header("duplicate field", R"({"a":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})", 1, "twice"),
       header("entry is a number", R"({"a":1})", 0, "object"),
