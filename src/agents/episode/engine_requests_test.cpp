@@ -99,6 +99,7 @@ TEST(EngineRequests, EachHasItsOwnOptionsAndHooks) {
   ASSERT_EQ(episodes.size(), 4u);
   EXPECT_EQ(episodes.at(1).turns.size(), 1u);
   EXPECT_EQ(episodes.at(2).turns.size(), 3u);
+  EXPECT_EQ(episodes.at(2).best, KernelTurn(2)) << "it was really judged";
   EXPECT_EQ(reproducible(episodes.at(1)), alone(row_sum_request(1), with_turns(1)));
   EXPECT_EQ(reproducible(episodes.at(2)), alone(row_sum_request(2), with_turns(3, 7)));
   EXPECT_EQ(reproducible(episodes.at(3)), alone(row_sum_request(3, RowSum().naive), with_turns(2)));

@@ -85,6 +85,7 @@ TEST(AgentService, ConversationsAndAnswersGoOnTogether) {
   for (std::uint64_t i = 0; i < conversations.size(); ++i) {
     const auto episode = conversations[i].get();
     ASSERT_TRUE(episode.ok()) << to_string(episode.error());
+    EXPECT_EQ(episode->best.has_value(), i % 3 > 0) << "the second turn repairs it";
     alone.episode = with_turns(1 + static_cast<int>(i % 3));
     EXPECT_EQ(reproducible(*episode), reproducible(Scripted(script).run_one(row_sum_request(i), alone)));
   }
