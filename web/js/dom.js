@@ -7,12 +7,18 @@ const properties = new Set(['value', 'checked', 'disabled', 'hidden', 'open', 's
 function fill(node, options, children) {
   for (const [key, value] of Object.entries(options ?? {})) {
     if (value === undefined || value === null || value === false) continue;
-    if (key === 'on') for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
-    else if (key === 'text') node.textContent = value;
-    else if (key === 'class') node.setAttribute('class', value);
-    else if (properties.has(key)) node[key] = value;
-    else if (/^on|^style$|^srcdoc$/i.test(key)) throw new Error(`${key} is not set from here`);
-    else node.setAttribute(key, value === true ? '' : value);
+    if (key === 'on')
+      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (key === 'text')
+      node.textContent = value;
+    else if (key === 'class')
+      node.setAttribute('class', value);
+    else if (properties.has(key))
+      node[key] = value;
+    else if (/^on|^style$|^srcdoc$/i.test(key))
+      throw new Error(`${key} is not set from here`);
+    else
+      node.setAttribute(key, value === true ? '' : value);
   }
   append(node, children);
   return node;
