@@ -18,8 +18,9 @@ function titleOf(turn) {
 // `short`: of a right kernel its speedup says more than that it is right.
 function statusOf(sample, short = false) {
   if (sample.verdict !== null) {
-    const fast = sample.verdict.correct && typeof sample.verdict.speedup_naive === 'number';
-    return short && fast ? pill('correct', formatSpeedup(sample.verdict.speedup_naive)) : pill(sample.verdict.status);
+    const factor = sample.verdict.speedup_naive;
+    if (!short || !sample.verdict.correct || typeof factor !== 'number') return pill(sample.verdict.status);
+    return pill(factor >= 1 ? 'correct' : 'waiting', formatSpeedup(factor));
   }
   if (sample.outcome === null) return pill('waiting', 'being written');
   return sample.kernel === null ? pill('wrong', asWords(sample.outcome)) : pill('running', 'being judged');
@@ -77,13 +78,16 @@ export function turnCard(state, turn) {
   let picked = null;
   let shownKey = '';
 
+  function headPill(sample) {
+    if (turn.chosen === null)
+      return state.end === null ? pill('running', 'under way') : pill('stopped', 'not finished');
+    return sample === null ? null : statusOf(sample);
+  }
+
   function drawHead(sample) {
     heading.textContent = titleOf(turn);
     replace(
-        headline, el('span', {class: 'turn-number', text: turn.turn + 1}), heading,
-        turn.chosen === null ? pill('running', 'under way') :
-            sample === null  ? null :
-                               statusOf(sample),
+        headline, el('span', {class: 'turn-number', text: turn.turn + 1}), heading, headPill(sample),
         el('span', {class: 'speed', text: sample === null ? '' : speedWords(sample.verdict)}),
         turn.seconds === null ? null : el('span', {class: 'soft small push', text: formatDuration(turn.seconds)}));
   }
