@@ -155,15 +155,14 @@ function readOut(reading, state, options) {
   }
   const at = state.at === null ? Math.max(...shown.map((one) => one.points.at(-1)[0])) : state.at;
   const near = shown.map((one) => [one, nearest(one.points, at)]);
-  const x = near[0][1][0];
-  const where = options.xFormat ? options.xFormat(x) : `${options.xName ?? 'step'} ${formatNumber(x, 6)}`;
-  replace(
-      reading, `${where}: `,
-      near.map(
-          ([one, [, y]], index) =>
-              [index > 0 ? ', ' : '',
-               shown.length > 1 ? el('span', {class: `tone series-${one.tone}`, text: yText(y)}) : yText(y),
-  ]));
+  const where = (x) => (options.xFormat ? options.xFormat(x) : `${options.xName ?? 'step'} ${formatNumber(x, 6)}`);
+  const first = near[0][1][0];
+  // A series that has no point there says where its nearest one is.
+  const parts = near.map(([one, [x, y]], index) => {
+    const value = el('span', {class: shown.length > 1 ? `tone series-${one.tone}` : '', text: yText(y)});
+    return [index > 0 ? ', ' : '', value, x === first ? '' : ` (${where(x)})`];
+  });
+  replace(reading, `${where(first)}: `, parts);
 }
 
 function addCrosshair(picture, state, changed) {

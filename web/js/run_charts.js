@@ -76,7 +76,11 @@ export function otherMetrics(metrics) {
 export function comparedCharts(metricsOfRuns) {
   const all = [...new Set(metricsOfRuns.flat())];
   return chartsFor(all)
-      .flatMap((chart) => chart.lines.slice(0, 1).map(([, metric]) => ({...chart, metric, lines: undefined})))
+      .map((chart) => {
+        const [name, metric] = chart.lines[0];
+        const several = chartTable.find((one) => one.title === chart.title).lines.length > 1;
+        return {...chart, metric, lines: undefined, title: several ? `${chart.title}: ${name}` : chart.title};
+      })
       .filter((chart, index, list) => list.findIndex((other) => other.metric === chart.metric) === index);
 }
 

@@ -21,6 +21,9 @@ test('no metric is lost: what no chart shows is listed', () => {
 test('runs are compared by one metric a chart, each once', () => {
   const metrics = comparedCharts([rl, ['critic/score/mean']]).map((chart) => chart.metric);
   assert.deepEqual(metrics, ['critic/score/mean', 'judge/pass_rate', 'exam/compiled']);
+  const titles = comparedCharts([rl, ['actor/entropy']]).map((chart) => chart.title);
+  assert.deepEqual(titles.slice(0, 1), ['Reward: training']);
+  assert.deepEqual(titles.at(-1), 'Entropy of the policy');
 });
 
 test('a step that comes again replaces what followed it', () => {

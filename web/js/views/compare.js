@@ -51,7 +51,7 @@ export function showComparison(place, route) {
       });
       replace(
           place, el('p', {class: 'crumb'}, el('a', {href: '#/runs', text: 'Runs'})),
-          el('h1', {text: `${runs.length} runs compared`}),
+          el('div', {class: 'title-line'}, el('h1', {text: `${runs.length} runs compared`})),
           route.names.length > mostRuns ? el('p', {class: 'soft', text: `Only the first ${mostRuns} are shown.`}) :
                                           null,
           runTable(runs), el('h2', {class: 'section', text: 'Curves'}),

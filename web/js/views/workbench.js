@@ -1,7 +1,7 @@
 // The workbench: a task on the left, what became of it on the right.
 
 import {getJson, pathOf, sendJson} from '../api.js';
-import {announce, el, replace} from '../dom.js';
+import {announce, append, el, replace} from '../dom.js';
 import {asWords, formatSpeedup} from '../format.js';
 import {ago, area, errorBox, field, loading, numberInput, pill, segmented} from '../parts.js';
 import {factList, speedWords, summaryLine} from '../verdict_view.js';
@@ -201,6 +201,7 @@ export function showWorkbench(place, route) {
   const stop = new AbortController();
   const results = el('section', {class: 'results stack', 'aria-label': 'Results'});
   const problem = el('div', {});
+  const bench = el('div', {class: 'bench'});
   let unfollow = () => {};
 
   function begin(body) {
@@ -210,7 +211,7 @@ export function showWorkbench(place, route) {
       // A reload then finds the conversation again; no new entry in the history, and no second drawing of this view.
       onBegin: (id) => history.replaceState(null, '', `#/conversations/${encodeURIComponent(id)}`),
     });
-    scrollToResults();
+    resultsFirst();
   }
 
   async function judge(task, kernel) {
@@ -220,7 +221,7 @@ export function showWorkbench(place, route) {
       return;
     }
     replace(results, loading('Compiling, checking and timing …'));
-    scrollToResults();
+    resultsFirst();
     try {
       const {verdict} = await sendJson('POST', 'v1/judge', {task, kernel}, stop.signal);
       showVerdict(results, kernel, verdict);
@@ -229,16 +230,17 @@ export function showWorkbench(place, route) {
     }
   }
 
-  function scrollToResults() {
-    if (matchMedia('(max-width: 60rem)').matches) results.scrollIntoView({block: 'start'});
+  // On a small screen the results then stand above the form.
+  function resultsFirst() {
+    bench.classList.add('results-first');
+    if (matchMedia('(max-width: 60rem)').matches) scrollTo(0, 0);
   }
 
-  replace(
-      place, el('h1', {class: 'unseen', text: 'Workbench'}),
-      el('div', {class: 'bench'}, panel({begin, judge, problem, signal: stop.signal}), results));
+  replace(place, el('h1', {class: 'unseen', text: 'Workbench'}), bench);
+  append(bench, [panel({begin, judge, problem, signal: stop.signal}), results]);
   if (route.conversation) {
     unfollow = showConversation(results, {id: route.conversation});
-    scrollToResults();
+    resultsFirst();
   } else {
     welcome(results, stop.signal);
   }
