@@ -45,6 +45,14 @@ export function replace(node, ...children) {
   return append(node, children);
 }
 
+// Makes the content again only when `key` is another one: what has the focus, or is being clicked, stays.
+const shownKeys = new WeakMap();
+export function replaceIfNew(node, key, make) {
+  if (shownKeys.get(node) === key) return;
+  shownKeys.set(node, key);
+  replace(node, make());
+}
+
 // A length that data decide. Scripts may set single properties under the page's content security policy.
 export function setVariable(node, name, value) {
   node.style.setProperty(name, String(value));

@@ -2,7 +2,7 @@
 
 import {diffView, kernelView, plainCode, showLine} from '../code_view.js';
 import {kernelBefore, shownSample} from '../conversation.js';
-import {el, replace} from '../dom.js';
+import {el, replace, replaceIfNew} from '../dom.js';
 import {asWords, bounded, formatDuration, formatNumber, formatSpeedup, visibleText} from '../format.js';
 import {copyButton, pill, tabs} from '../parts.js';
 import {factList, findingList, findingsOf, speedWords, summaryLine, timing} from '../verdict_view.js';
@@ -99,24 +99,23 @@ export function turnCard(state, turn) {
         {length: Math.max(state.samplesPlanned, turn.samples.length)},
         (_, index) => turn.samples.find((one) => one.sample === index) ??
             {sample: index, outcome: null, verdict: null, kernel: null});
-    replace(
-        strip,
-        all.slice(0, 64).map(
-            (one) =>
-                el('button', {
-                  type: 'button',
-                  class: 'sample',
-                  'aria-pressed': String(one.sample === sample?.sample),
-                  disabled: one.outcome === null,
-                  on: {
-                    click: () => {
-                      picked = one.sample;
-                      update();
-                    }
-                  },
-                },
-                   el('span', {text: `${one.sample + 1}`}), statusOf(one, true),
-                   one.sample === turn.chosen ? el('span', {class: 'chosen', text: 'chosen'}) : null)));
+    const key = JSON.stringify([sample?.sample, turn.chosen, all.map((one) => [one.outcome, one.verdict?.status])]);
+    const focused = [...strip.children].indexOf(document.activeElement);
+    replaceIfNew(strip, key, () => all.slice(0, 64).map((one) => sampleButton(one, sample)));
+    if (focused >= 0) strip.children[focused]?.focus();
+  }
+
+  function sampleButton(one, sample) {
+    const click = () => {
+      picked = one.sample;
+      update();
+    };
+    const pressed = String(one.sample === sample?.sample);
+    return el(
+        'button',
+        {type: 'button', class: 'sample', 'aria-pressed': pressed, disabled: one.outcome === null, on: {click}},
+        el('span', {text: `${one.sample + 1}`}), statusOf(one, true),
+        one.sample === turn.chosen ? el('span', {class: 'chosen', text: 'chosen'}) : null);
   }
 
   function update() {
