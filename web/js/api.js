@@ -1,6 +1,6 @@
 // Talks to the service. Paths are relative to the page, so that it also works behind a proxy's prefix.
 
-import { SseParser } from './sse.js';
+import {SseParser} from './sse.js';
 
 const keyName = 'kernelwright.key';
 
@@ -9,13 +9,15 @@ export function apiKey() {
 }
 
 export function setApiKey(key) {
-  if (key === '') sessionStorage.removeItem(keyName);
-  else sessionStorage.setItem(keyName, key);
+  if (key === '')
+    sessionStorage.removeItem(keyName);
+  else
+    sessionStorage.setItem(keyName, key);
 }
 
 // What went wrong, and what a person can do about it.
 export class ApiError extends Error {
-  constructor(message, { status = 0, type = '', param = null, retryAfterS = null, requestId = null } = {}) {
+  constructor(message, {status = 0, type = '', param = null, retryAfterS = null, requestId = null} = {}) {
     super(message);
     this.status = status;
     this.type = type;
@@ -37,12 +39,12 @@ export class ApiError extends Error {
 }
 
 async function errorOf(response) {
-  const facts = { status: response.status, requestId: response.headers.get('X-Request-Id') };
+  const facts = {status: response.status, requestId: response.headers.get('X-Request-Id')};
   const wait = Number(response.headers.get('Retry-After'));
   if (Number.isFinite(wait) && wait > 0) facts.retryAfterS = wait;
   let message = `The service answered ${response.status}.`;
   try {
-    const { error } = await response.json();
+    const {error} = await response.json();
     if (typeof error?.message === 'string') message = error.message;
     facts.type = error?.type ?? '';
     facts.param = error?.param ?? null;
@@ -52,14 +54,18 @@ async function errorOf(response) {
   return new ApiError(message, facts);
 }
 
-async function send(path, { method = 'GET', body, headers = {}, signal } = {}) {
-  const all = { ...headers };
+async function send(path, {method = 'GET', body, headers = {}, signal} = {}) {
+  const all = {...headers};
   if (apiKey() !== '') all.Authorization = `Bearer ${apiKey()}`;
   if (body !== undefined) all['Content-Type'] = 'application/json';
   let response;
   try {
     response = await fetch(path, {
-      method, headers: all, signal, body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store',
+      method,
+      headers: all,
+      signal,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store',
     });
   } catch (problem) {
     if (problem.name === 'AbortError') throw problem;
@@ -70,18 +76,18 @@ async function send(path, { method = 'GET', body, headers = {}, signal } = {}) {
 }
 
 export async function getJson(path, signal) {
-  return (await send(path, { signal })).json();
+  return (await send(path, {signal})).json();
 }
 
 export async function sendJson(method, path, body, signal) {
-  return (await send(path, { method, body, signal })).json();
+  return (await send(path, {method, body, signal})).json();
 }
 
 // Calls onEvent({id, event, data}) for each event until the stream ends; returns then. A stream that breaks throws.
-export async function readStream(path, { method = 'GET', body, lastEventId, signal, onEvent, onOpen } = {}) {
-  const headers = { Accept: 'text/event-stream' };
+export async function readStream(path, {method = 'GET', body, lastEventId, signal, onEvent, onOpen} = {}) {
+  const headers = {Accept: 'text/event-stream'};
   if (lastEventId) headers['Last-Event-ID'] = String(lastEventId);
-  const response = await send(path, { method, body, headers, signal });
+  const response = await send(path, {method, body, headers, signal});
   onOpen?.();
   const parser = new SseParser();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -101,9 +107,10 @@ export async function readStream(path, { method = 'GET', body, lastEventId, sign
       } catch {
         continue;
       }
-      onEvent({ ...event, data });
+      onEvent({...event, data});
     }
   }
 }
 
-export const pathOf = (...parts) => parts.map((part, index) => (index === 0 ? part : encodeURIComponent(part))).join('/');
+export const pathOf = (...parts) =>
+    parts.map((part, index) => (index === 0 ? part : encodeURIComponent(part))).join('/');

@@ -1,8 +1,8 @@
 // Curves in SVG: faint points, a smooth line through them, a crosshair that follows the pointer or the arrow keys.
 
-import { el, replace, svg } from './dom.js';
-import { formatNumber, formatPercent } from './format.js';
-import { extentOf, logTicks, niceTicks, paddedRange, scaleTo, smooth, thinned } from './scales.js';
+import {el, replace, svg} from './dom.js';
+import {formatNumber, formatPercent} from './format.js';
+import {extentOf, logTicks, niceTicks, paddedRange, scaleTo, smooth, thinned} from './scales.js';
 
 const width = 400;
 const height = 190;
@@ -16,16 +16,18 @@ const mostPoints = 600;
 // the points), least (a value that the axis includes). Returns {node, update(series)}; a series is
 // {name, tone: 1..6, points: [[x, y|null], ...]}.
 export function lineChart(options) {
-  const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, class: 'chart', role: 'img', tabindex: '0' });
-  const legend = el('div', { class: 'legend' });
-  const reading = el('p', { class: 'reading soft small', 'aria-live': 'off' });
-  const node = el('figure', { class: 'card chart-card' },
-    el('figcaption', {}, el('h3', { text: options.title })), legend, picture, reading,
-    options.note ? el('p', { class: 'soft small', text: options.note }) : null);
-  const state = { series: [], places: null, at: null };
+  const picture = svg('svg', {viewBox: `0 0 ${width} ${height}`, class: 'chart', role: 'img', tabindex: '0'});
+  const legend = el('div', {class: 'legend'});
+  const reading = el('p', {class: 'reading soft small', 'aria-live': 'off'});
+  const node =
+      el('figure', {class: 'card chart-card'}, el('figcaption', {}, el('h3', {text: options.title})), legend, picture,
+         reading, options.note ? el('p', {class: 'soft small', text: options.note}) : null);
+  const state = {series: [], places: null, at: null};
   const update = (series) => {
-    state.series = series.map((one) => ({ ...one, points: usable(one.points, options.logarithmic) }));
-    replace(legend, series.length > 1 ? series.map((one) => el('span', { class: `series-${one.tone}`, text: one.name })) : null);
+    state.series = series.map((one) => ({...one, points: usable(one.points, options.logarithmic)}));
+    replace(
+        legend,
+        series.length > 1 ? series.map((one) => el('span', {class: `series-${one.tone}`, text: one.name})) : null);
     draw(picture, state, options);
     readOut(reading, state, options);
     picture.setAttribute('aria-label', description(state, options));
@@ -34,11 +36,12 @@ export function lineChart(options) {
     draw(picture, state, options);
     readOut(reading, state, options);
   });
-  return { node, update };
+  return {node, update};
 }
 
 function usable(points, logarithmic) {
-  const known = points.filter(([x, y]) => Number.isFinite(x) && y !== null && Number.isFinite(y) && (!logarithmic || y > 0));
+  const known =
+      points.filter(([x, y]) => Number.isFinite(x) && y !== null && Number.isFinite(y) && (!logarithmic || y > 0));
   return thinned(known, mostPoints);
 }
 
@@ -49,7 +52,8 @@ function yTextOf(options) {
 function description(state, options) {
   const parts = state.series.filter((one) => one.points.length > 0).map((one) => {
     const text = yTextOf(options);
-    return `${one.name}: from ${text(one.points[0][1])} to ${text(one.points.at(-1)[1])} in ${one.points.length} points`;
+    return `${one.name}: from ${text(one.points[0][1])} to ${text(one.points.at(-1)[1])} in ${
+        one.points.length} points`;
   });
   return `${options.title}. ${parts.join('; ') || 'No points yet.'}`;
 }
@@ -62,7 +66,10 @@ function placesOf(series, options) {
   const [low, high] = options.logarithmic ? [ys[0] / 1.15, ys[1] * 1.15] : paddedRange(...includes, options.isShare);
   const [first, last] = xs[0] === xs[1] ? [xs[0] - 1, xs[1] + 1] : xs;
   return {
-    low, high, first, last,
+    low,
+    high,
+    first,
+    last,
     x: scaleTo(first, last, left, width - right),
     y: scaleTo(low, high, height - bottom, top, options.logarithmic),
   };
@@ -72,7 +79,7 @@ function draw(picture, state, options) {
   const places = placesOf(state.series, options);
   state.places = places;
   if (places === null) {
-    replace(picture, svg('text', { x: width / 2, y: height / 2, class: 'tick middle', text: 'no points yet' }));
+    replace(picture, svg('text', {x: width / 2, y: height / 2, class: 'tick middle', text: 'no points yet'}));
     return;
   }
   replace(picture, axes(places, options), state.series.map((one) => curve(one, places, options)), crosshair(state));
@@ -83,36 +90,43 @@ function axes(places, options) {
   const xTicks = niceTicks(places.first, places.last, 6).filter((tick) => options.xFormat || Number.isInteger(tick));
   const yText = yTextOf(options);
   return [
-    yTicks.map((tick) => [
-      svg('line', { class: 'grid', x1: left, x2: width - right, y1: places.y(tick), y2: places.y(tick) }),
-      svg('text', { class: 'tick end', x: left - 6, y: places.y(tick) + 3.5, text: yText(tick) }),
-    ]),
+    yTicks.map(
+        (tick) =>
+            [svg('line', {class: 'grid', x1: left, x2: width - right, y1: places.y(tick), y2: places.y(tick)}),
+             svg('text', {class: 'tick end', x: left - 6, y: places.y(tick) + 3.5, text: yText(tick)}),
+  ]),
     xTicks.map((tick) => svg('text', {
-      class: 'tick middle', x: Math.min(width - right - 6, places.x(tick)), y: height - 8,
-      text: (options.xFormat ?? ((value) => formatNumber(value, 4)))(tick),
-    })),
+                 class: 'tick middle',
+                 x: Math.min(width - right - 6, places.x(tick)),
+                 y: height - 8,
+                 text: (options.xFormat ?? ((value) => formatNumber(value, 4)))(tick),
+               })),
   ];
 }
 
 function pathOf(points, places) {
-  return points.map(([x, y], index) => `${index === 0 ? 'M' : 'L'}${places.x(x).toFixed(1)} ${places.y(y).toFixed(1)}`).join('');
+  return points.map(([x, y], index) => `${index === 0 ? 'M' : 'L'}${places.x(x).toFixed(1)} ${places.y(y).toFixed(1)}`)
+      .join('');
 }
 
 function curve(series, places, options) {
-  const { points, tone } = series;
+  const {points, tone} = series;
   if (points.length === 0) return null;
   const smoothed = options.smoothed !== false && points.length >= 8;
   const logs = (value) => (options.logarithmic ? Math.log(value) : value);
   const back = (value) => (options.logarithmic ? Math.exp(value) : value);
   const line = smoothed ? smooth(points.map(([x, y]) => [x, logs(y)])).map(([x, y]) => [x, back(y)]) : points;
   const inside = (value) => Math.min(places.high, Math.max(places.low, value));
-  const dots = smoothed || points.length <= 12
-    ? points.map(([x, y]) => svg('circle', {
-      class: smoothed ? 'faint' : 'dot', cx: places.x(x).toFixed(1), cy: places.y(y).toFixed(1), r: smoothed ? 1.6 : 2.6,
-    }))
-    : null;
-  return svg('g', { class: `series-${tone}` }, smoothed ? dots : null,
-    svg('path', { class: 'line', d: pathOf(line.map(([x, y]) => [x, inside(y)]), places) }), smoothed ? null : dots);
+  const dots = smoothed || points.length <= 12 ? points.map(([x, y]) => svg('circle', {
+                                                              class: smoothed ? 'faint' : 'dot',
+                                                              cx: places.x(x).toFixed(1),
+                                                              cy: places.y(y).toFixed(1),
+                                                              r: smoothed ? 1.6 : 2.6,
+                                                            })) :
+                                                 null;
+  return svg(
+      'g', {class: `series-${tone}`}, smoothed ? dots : null,
+      svg('path', {class: 'line', d: pathOf(line.map(([x, y]) => [x, inside(y)]), places)}), smoothed ? null : dots);
 }
 
 function nearest(points, x) {
@@ -121,17 +135,19 @@ function nearest(points, x) {
 
 function crosshair(state) {
   if (state.at === null) return null;
-  const { places } = state;
+  const {places} = state;
   const x = Math.min(places.last, Math.max(places.first, state.at));
-  return svg('g', {}, svg('line', { class: 'cross', x1: places.x(x), x2: places.x(x), y1: top, y2: height - bottom }),
-    state.series.filter((one) => one.points.length > 0).map((one) => {
-      const [px, py] = nearest(one.points, x);
-      return svg('circle', { class: `dot series-${one.tone}`, cx: places.x(px), cy: places.y(py), r: 3.5 });
-    }));
+  return svg(
+      'g', {}, svg('line', {class: 'cross', x1: places.x(x), x2: places.x(x), y1: top, y2: height - bottom}),
+      state.series.filter((one) => one.points.length > 0).map((one) => {
+        const [px, py] = nearest(one.points, x);
+        return svg('circle', {class: `dot series-${one.tone}`, cx: places.x(px), cy: places.y(py), r: 3.5});
+      }));
 }
 
 function readOut(reading, state, options) {
-  const yText = options.yFormat ?? (options.isShare ? (value) => formatPercent(value) : (value) => formatNumber(value, 4));
+  const yText =
+      options.yFormat ?? (options.isShare ? (value) => formatPercent(value) : (value) => formatNumber(value, 4));
   const shown = state.series.filter((one) => one.points.length > 0);
   if (shown.length === 0) {
     reading.textContent = '';
@@ -139,11 +155,14 @@ function readOut(reading, state, options) {
   }
   const at = state.at === null ? Math.max(...shown.map((one) => one.points.at(-1)[0])) : state.at;
   const near = shown.map((one) => [one, nearest(one.points, at)]);
-  const x = near[0][1][0];
-  const where = options.xFormat ? options.xFormat(x) : `${options.xName ?? 'step'} ${formatNumber(x, 6)}`;
-  replace(reading, `${where}: `, near.map(([one, [, y]], index) => [
-    index > 0 ? ', ' : '', shown.length > 1 ? el('span', { class: `tone series-${one.tone}`, text: yText(y) }) : yText(y),
-  ]));
+  const where = (x) => (options.xFormat ? options.xFormat(x) : `${options.xName ?? 'step'} ${formatNumber(x, 6)}`);
+  const first = near[0][1][0];
+  // A series that has no point there says where its nearest one is.
+  const parts = near.map(([one, [x, y]], index) => {
+    const value = el('span', {class: shown.length > 1 ? `tone series-${one.tone}` : '', text: yText(y)});
+    return [index > 0 ? ', ' : '', value, x === first ? '' : ` (${where(x)})`];
+  });
+  replace(reading, `${where(first)}: `, parts);
 }
 
 function addCrosshair(picture, state, changed) {
@@ -172,13 +191,16 @@ function addCrosshair(picture, state, changed) {
 
 // A line of a history without axes, for figures; points are numbers.
 export function sparkline(values, tone, label) {
-  const picture = svg('svg', { viewBox: '0 0 120 28', class: 'spark', role: 'img', 'aria-label': label, preserveAspectRatio: 'none' });
+  const picture = svg(
+      'svg', {viewBox: '0 0 120 28', class: 'spark', role: 'img', 'aria-label': label, preserveAspectRatio: 'none'});
   const range = extentOf(values);
   if (range === null || values.length < 2) return picture;
   const x = scaleTo(0, values.length - 1, 1, 119);
   const y = scaleTo(Math.min(0, range[0]), range[1] || 1, 26, 2);
   const points = values.map((value, index) => [x(index), y(Number.isFinite(value) ? value : 0)]);
   const d = points.map(([px, py], index) => `${index === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`).join('');
-  return replace(picture, svg('g', { class: `series-${tone}` }, svg('path', { class: 'area', d: `${d}L119 28L1 28Z` }),
-    svg('path', { class: 'line', d })));
+  return replace(
+      picture,
+      svg('g', {class: `series-${tone}`}, svg('path', {class: 'area', d: `${d}L119 28L1 28Z`}),
+          svg('path', {class: 'line', d})));
 }

@@ -1,23 +1,27 @@
 // Kernels on the page: with colours, findings under their lines and the share of the time that a line costs; or as the
 // change from another kernel.
 
-import { el } from './dom.js';
-import { tokenizeLines } from './cuda_tokens.js';
-import { changeCounts, foldSame, lineDiff } from './diff.js';
-import { formatPercent, visibleText } from './format.js';
+import {tokenizeLines} from './cuda_tokens.js';
+import {changeCounts, foldSame, lineDiff} from './diff.js';
+import {el} from './dom.js';
+import {formatPercent, visibleText} from './format.js';
 
 const mostLines = 3000;
 
 function coloured(tokens) {
-  return tokens.map((token) => (token.kind === 'plain' ? token.text : el('span', { class: `t-${token.kind}`, text: token.text })));
+  return tokens.map(
+      (token) => (token.kind === 'plain' ? token.text : el('span', {class: `t-${token.kind}`, text: token.text})));
 }
 
 function numbered(number, content, kind = '') {
-  return el('div', { class: `row ${kind}` }, el('i', { class: 'n', 'aria-hidden': 'true', text: number ?? '' }), el('code', {}, content));
+  return el(
+      'div', {class: `row ${kind}`}, el('i', {class: 'n', 'aria-hidden': 'true', text: number ?? ''}),
+      el('code', {}, content));
 }
 
 function codeBox(label, rows) {
-  return el('div', { class: 'code', role: 'group', tabindex: '0', 'aria-label': label }, el('div', { class: 'rows' }, rows));
+  return el(
+      'div', {class: 'code', role: 'group', tabindex: '0', 'aria-label': label}, el('div', {class: 'rows'}, rows));
 }
 
 function byLine(list) {
@@ -32,13 +36,13 @@ function byLine(list) {
 
 function findingRow(finding) {
   const bad = finding.severity === 'error';
-  return el('div', { class: `at-line ${bad ? 'bad' : 'warn'}` },
-    el('strong', { text: visibleText(finding.message) }),
-    finding.advice ? el('span', { text: visibleText(finding.advice) }) : null);
+  return el(
+      'div', {class: `at-line ${bad ? 'bad' : 'warn'}`}, el('strong', {text: visibleText(finding.message)}),
+      finding.advice ? el('span', {text: visibleText(finding.advice)}) : null);
 }
 
 // findings: with line, message, advice, severity; hotLines: with line, share, reason.
-export function kernelView(kernel, { findings = [], hotLines = [], label = 'Kernel' } = {}) {
+export function kernelView(kernel, {findings = [], hotLines = [], label = 'Kernel'} = {}) {
   const lines = tokenizeLines(visibleText(kernel).replace(/\n+$/, ''));
   const found = byLine(findings);
   const hot = byLine(hotLines);
@@ -49,7 +53,7 @@ export function kernelView(kernel, { findings = [], hotLines = [], label = 'Kern
     row.dataset.line = number;
     const cost = hot.get(number)?.[0];
     if (cost !== undefined && cost.share >= 0.005)
-      row.append(el('span', { class: 'hot', text: `${formatPercent(cost.share, 0)} ${visibleText(cost.reason ?? '')}` }));
+      row.append(el('span', {class: 'hot', text: `${formatPercent(cost.share, 0)} ${visibleText(cost.reason ?? '')}`}));
     return [row, ...(found.get(number) ?? []).map(findingRow)];
   });
   if (lines.length > mostLines) rows.push(numbered('', `${lines.length - mostLines} more lines are not shown`, 'gap'));
@@ -60,7 +64,8 @@ export function kernelView(kernel, { findings = [], hotLines = [], label = 'Kern
 export function showLine(view, line) {
   const row = view.querySelector(`[data-line="${Number(line)}"]`);
   if (row === null) return;
-  row.scrollIntoView({ block: 'center', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
+  row.scrollIntoView(
+      {block: 'center', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'});
   row.classList.add('flash');
   setTimeout(() => row.classList.remove('flash'), 1600);
 }
@@ -69,19 +74,19 @@ export function diffView(before, after) {
   const beforeText = visibleText(before).replace(/\n+$/, '');
   const afterText = visibleText(after).replace(/\n+$/, '');
   const rows = lineDiff(beforeText, afterText);
-  const { added, removed } = changeCounts(rows);
-  if (added + removed === 0) return el('p', { class: 'soft', text: 'The kernel did not change.' });
+  const {added, removed} = changeCounts(rows);
+  if (added + removed === 0) return el('p', {class: 'soft', text: 'The kernel did not change.'});
   const beforeLines = tokenizeLines(beforeText);
   const afterLines = tokenizeLines(afterText);
   const shown = foldSame(rows).slice(0, mostLines).map((row) => {
     if (row.kind === 'gap') return numbered('', `${row.count} lines as before`, 'gap');
     const tokens = row.kind === 'removed' ? beforeLines[row.before - 1] : afterLines[row.after - 1];
-    const sign = { same: '  ', added: '+ ', removed: '- ' }[row.kind];
-    return numbered(row.after ?? row.before, [el('span', { class: 'sign', text: sign }), coloured(tokens)], row.kind);
+    const sign = {same: '  ', added: '+ ', removed: '- '}[row.kind];
+    return numbered(row.after ?? row.before, [el('span', {class: 'sign', text: sign}), coloured(tokens)], row.kind);
   });
   return codeBox(`Changes: ${added} lines added, ${removed} removed`, shown);
 }
 
 export function plainCode(text, label) {
-  return el('pre', { class: 'plain-code', tabindex: '0', 'aria-label': label, text: visibleText(text) });
+  return el('pre', {class: 'plain-code', tabindex: '0', 'aria-label': label, text: visibleText(text)});
 }

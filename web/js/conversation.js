@@ -3,8 +3,19 @@
 
 export function newConversation() {
   return {
-    id: null, lastEvent: 0, task: null, model: '', device: '', judge: '', turnsPlanned: null, samplesPlanned: 1,
-    notUnderstood: [], given: null, turns: [], best: null, end: null,
+    id: null,
+    lastEvent: 0,
+    task: null,
+    model: '',
+    device: '',
+    judge: '',
+    turnsPlanned: null,
+    samplesPlanned: 1,
+    notUnderstood: [],
+    given: null,
+    turns: [],
+    best: null,
+    end: null,
   };
 }
 
@@ -12,7 +23,7 @@ function turnOf(state, index) {
   if (!Number.isInteger(index) || index < 0 || index > 1000) return null;
   let turn = state.turns.find((one) => one.turn === index);
   if (turn === undefined) {
-    turn = { turn: index, role: 'generator', givenTurn: null, liveText: '', samples: [], chosen: null, seconds: null };
+    turn = {turn: index, role: 'generator', givenTurn: null, liveText: '', samples: [], chosen: null, seconds: null};
     state.turns.push(turn);
     state.turns.sort((a, b) => a.turn - b.turn);
   }
@@ -24,7 +35,8 @@ function sampleOf(state, data) {
   if (turn === null || !Number.isInteger(data.sample) || data.sample < 0 || data.sample > 1000) return null;
   let sample = turn.samples.find((one) => one.sample === data.sample);
   if (sample === undefined) {
-    sample = { sample: data.sample, outcome: null, message: '', kernel: null, strategies: [], verdict: null, reward: null };
+    sample =
+        {sample: data.sample, outcome: null, message: '', kernel: null, strategies: [], verdict: null, reward: null};
     turn.samples.push(sample);
     turn.samples.sort((a, b) => a.sample - b.sample);
   }
@@ -45,13 +57,13 @@ const actions = new Map(Object.entries({
     state.notUnderstood = listOf(data.not_understood);
   },
   given(state, data) {
-    state.given = { kernel: data.kernel ?? '', verdict: data.verdict ?? null };
+    state.given = {kernel: data.kernel ?? '', verdict: data.verdict ?? null};
   },
   question(state, data) {
     const turn = turnOf(state, data.turn);
     if (turn === null) return;
     // A turn that a restart of the service interrupted is asked again from its beginning.
-    Object.assign(turn, { liveText: '', samples: [], chosen: null, seconds: null });
+    Object.assign(turn, {liveText: '', samples: [], chosen: null, seconds: null});
     turn.role = data.role ?? turn.role;
     turn.givenTurn = data.given_turn ?? null;
   },
@@ -83,7 +95,10 @@ const actions = new Map(Object.entries({
   },
   end(state, data) {
     state.end = {
-      why: data.end ?? 'error', problem: data.problem ?? '', gain: data.gain ?? null, seconds: data.seconds ?? null,
+      why: data.end ?? 'error',
+      problem: data.problem ?? '',
+      gain: data.gain ?? null,
+      seconds: data.seconds ?? null,
       tokens: data.tokens ?? null,
     };
     state.best = data.best ?? state.best;

@@ -3,17 +3,24 @@
 
 const words = new Map();
 const addWords = (kind, list) => list.split(' ').forEach((word) => words.set(word, kind));
-addWords('keyword', 'alignas alignof asm auto break case catch class const constexpr continue decltype default delete ' +
-  'do else enum explicit extern false for friend goto if inline namespace new noexcept nullptr operator private ' +
-  'protected public register return sizeof static static_assert static_cast reinterpret_cast const_cast struct switch ' +
-  'template this throw true try typedef typename union using virtual volatile while');
-addWords('type', 'bool char double float int long short signed unsigned void size_t ptrdiff_t int8_t int16_t int32_t ' +
-  'int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t half half2 __half __half2 __nv_bfloat16 __nv_bfloat162 ' +
-  'float2 float3 float4 double2 int2 int3 int4 uint2 uint3 uint4 uchar4 char4 short2 short4 dim3 cudaStream_t ' +
-  'cudaError_t');
-addWords('cuda', '__global__ __device__ __host__ __shared__ __constant__ __managed__ __restrict__ __forceinline__ ' +
-  '__noinline__ __launch_bounds__ __align__ threadIdx blockIdx blockDim gridDim warpSize __syncthreads __syncwarp ' +
-  '__threadfence __threadfence_block');
+addWords(
+    'keyword',
+    'alignas alignof asm auto break case catch class const constexpr continue decltype default delete ' +
+        'do else enum explicit extern false for friend goto if inline namespace new noexcept nullptr ' +
+        'operator private protected public register return sizeof static static_assert static_cast ' +
+        'reinterpret_cast const_cast struct switch template this throw true try typedef typename union ' +
+        'using virtual volatile while');
+addWords(
+    'type',
+    'bool char double float int long short signed unsigned void size_t ptrdiff_t int8_t int16_t ' +
+        'int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t half half2 __half __half2 ' +
+        '__nv_bfloat16 __nv_bfloat162 float2 float3 float4 double2 int2 int3 int4 uint2 uint3 uint4 ' +
+        'uchar4 char4 short2 short4 dim3 cudaStream_t cudaError_t');
+addWords(
+    'cuda',
+    '__global__ __device__ __host__ __shared__ __constant__ __managed__ __restrict__ __forceinline__ ' +
+        '__noinline__ __launch_bounds__ __align__ threadIdx blockIdx blockDim gridDim warpSize ' +
+        '__syncthreads __syncwarp __threadfence __threadfence_block');
 
 const patterns = [
   ['comment', /\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)/y],
@@ -35,7 +42,8 @@ function matchAt(pattern, text, at) {
 function kindOfWord(word, text, end) {
   const known = words.get(word);
   if (known !== undefined) return known;
-  if (/^__\w*_(?:sync|rn|rd|ru|rz|ieee)$|^__(?:shfl|ballot|any|all|ldg|expf|logf|fdividef|float2|half2|popc|clz|ffs)/.test(word))
+  if (/^__\w*_(?:sync|rn|rd|ru|rz|ieee)$|^__(?:shfl|ballot|any|all|ldg|expf|logf|fdividef|float2|half2|popc|clz|ffs)/
+          .test(word))
     return 'cuda';
   return text[end] === '(' || (text[end] === '<' && text[end + 1] === '<') ? 'call' : 'plain';
 }
@@ -45,8 +53,10 @@ export function tokenize(text) {
   const tokens = [];
   const push = (kind, piece) => {
     const last = tokens.at(-1);
-    if (kind === 'plain' && last?.kind === 'plain') last.text += piece;
-    else tokens.push({ kind, text: piece });
+    if (kind === 'plain' && last?.kind === 'plain')
+      last.text += piece;
+    else
+      tokens.push({kind, text: piece});
   };
   let at = 0;
   let lineBegins = true;
@@ -72,11 +82,13 @@ export function tokenize(text) {
       lineBegins = false;
       continue;
     }
-    const { kind, piece } = pieceAt(text, at);
+    const {kind, piece} = pieceAt(text, at);
     push(kind === 'word' ? kindOfWord(piece, text, at + piece.length) : kind, piece);
     at += piece.length;
-    if (piece === '\n') lineBegins = true;
-    else if (!/^[ \t\r\v\f]+$/.test(piece) && kind !== 'comment') lineBegins = false;
+    if (piece === '\n')
+      lineBegins = true;
+    else if (!/^[ \t\r\v\f]+$/.test(piece) && kind !== 'comment')
+      lineBegins = false;
   }
   return tokens;
 }
@@ -84,9 +96,9 @@ export function tokenize(text) {
 function pieceAt(text, at) {
   for (const [kind, pattern] of patterns) {
     const found = matchAt(pattern, text, at);
-    if (found !== null) return { kind, piece: found[0] };
+    if (found !== null) return {kind, piece: found[0]};
   }
-  return { kind: 'plain', piece: String.fromCodePoint(text.codePointAt(at)) };
+  return {kind: 'plain', piece: String.fromCodePoint(text.codePointAt(at))};
 }
 
 // The same by lines: an array of arrays. A piece that spans lines is cut at their ends.
@@ -95,7 +107,7 @@ export function tokenizeLines(text) {
   for (const token of tokenize(text)) {
     token.text.split('\n').forEach((part, index) => {
       if (index > 0) lines.push([]);
-      if (part !== '') lines.at(-1).push({ kind: token.kind, text: part });
+      if (part !== '') lines.at(-1).push({kind: token.kind, text: part});
     });
   }
   return lines;

@@ -17,7 +17,7 @@ export function lineDiff(beforeText, afterText) {
     --afterEnd;
   }
   const rows = [];
-  const same = (i, j) => rows.push({ kind: 'same', text: before[i], before: i + 1, after: j + 1 });
+  const same = (i, j) => rows.push({kind: 'same', text: before[i], before: i + 1, after: j + 1});
   for (let i = 0; i < start; ++i) same(i, i);
   rows.push(...middleRows(before, after, start, beforeEnd, afterEnd));
   for (let i = beforeEnd, j = afterEnd; i < before.length; ++i, ++j) same(i, j);
@@ -28,8 +28,8 @@ function middleRows(before, after, start, beforeEnd, afterEnd) {
   const height = beforeEnd - start;
   const width = afterEnd - start;
   const rows = [];
-  const remove = (i) => rows.push({ kind: 'removed', text: before[start + i], before: start + i + 1, after: null });
-  const add = (j) => rows.push({ kind: 'added', text: after[start + j], before: null, after: start + j + 1 });
+  const remove = (i) => rows.push({kind: 'removed', text: before[start + i], before: start + i + 1, after: null});
+  const add = (j) => rows.push({kind: 'added', text: after[start + j], before: null, after: start + j + 1});
   if ((height + 1) * (width + 1) > mostCells) {
     for (let i = 0; i < height; ++i) remove(i);
     for (let j = 0; j < width; ++j) add(j);
@@ -40,14 +40,14 @@ function middleRows(before, after, start, beforeEnd, afterEnd) {
   const common = new Uint32Array((height + 1) * stride);
   for (let i = height - 1; i >= 0; --i)
     for (let j = width - 1; j >= 0; --j)
-      common[i * stride + j] = before[start + i] === after[start + j]
-        ? common[(i + 1) * stride + j + 1] + 1
-        : Math.max(common[(i + 1) * stride + j], common[i * stride + j + 1]);
+      common[i * stride + j] = before[start + i] === after[start + j] ?
+          common[(i + 1) * stride + j + 1] + 1 :
+          Math.max(common[(i + 1) * stride + j], common[i * stride + j + 1]);
   let i = 0;
   let j = 0;
   while (i < height || j < width) {
     if (i < height && j < width && before[start + i] === after[start + j]) {
-      rows.push({ kind: 'same', text: before[start + i], before: start + i + 1, after: start + j + 1 });
+      rows.push({kind: 'same', text: before[start + i], before: start + i + 1, after: start + j + 1});
       ++i;
       ++j;
     } else if (j === width || (i < height && common[(i + 1) * stride + j] >= common[i * stride + j + 1])) {
@@ -75,8 +75,10 @@ export function foldSame(rows, context = 3) {
     const from = at;
     while (at + 1 < rows.length && !keep[at + 1]) ++at;
     // A gap of one line would take the place of the line.
-    if (at === from) folded.push(rows[at]);
-    else folded.push({ kind: 'gap', count: at - from + 1 });
+    if (at === from)
+      folded.push(rows[at]);
+    else
+      folded.push({kind: 'gap', count: at - from + 1});
   }
   return folded;
 }
@@ -88,5 +90,5 @@ export function changeCounts(rows) {
     if (row.kind === 'added') ++added;
     if (row.kind === 'removed') ++removed;
   }
-  return { added, removed };
+  return {added, removed};
 }

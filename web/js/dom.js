@@ -7,12 +7,18 @@ const properties = new Set(['value', 'checked', 'disabled', 'hidden', 'open', 's
 function fill(node, options, children) {
   for (const [key, value] of Object.entries(options ?? {})) {
     if (value === undefined || value === null || value === false) continue;
-    if (key === 'on') for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
-    else if (key === 'text') node.textContent = value;
-    else if (key === 'class') node.setAttribute('class', value);
-    else if (properties.has(key)) node[key] = value;
-    else if (/^on|^style$|^srcdoc$/i.test(key)) throw new Error(`${key} is not set from here`);
-    else node.setAttribute(key, value === true ? '' : value);
+    if (key === 'on')
+      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (key === 'text')
+      node.textContent = value;
+    else if (key === 'class')
+      node.setAttribute('class', value);
+    else if (properties.has(key))
+      node[key] = value;
+    else if (/^on|^style$|^srcdoc$/i.test(key))
+      throw new Error(`${key} is not set from here`);
+    else
+      node.setAttribute(key, value === true ? '' : value);
   }
   append(node, children);
   return node;
@@ -37,6 +43,14 @@ export function svg(tag, options, ...children) {
 export function replace(node, ...children) {
   node.replaceChildren();
   return append(node, children);
+}
+
+// Makes the content again only when `key` is another one: what has the focus, or is being clicked, stays.
+const shownKeys = new WeakMap();
+export function replaceIfNew(node, key, make) {
+  if (shownKeys.get(node) === key) return;
+  shownKeys.set(node, key);
+  replace(node, make());
 }
 
 // A length that data decide. Scripts may set single properties under the page's content security policy.

@@ -97,6 +97,14 @@ export function formatSizes(sizes) {
   return parts.length > 0 ? parts.join(' · ') : 'the only size';
 }
 
+// What a run's kind means.
+const kinds =
+    new Map(Object.entries({rl: 'reinforcement learning', sft: 'supervised training', pipeline: 'all stages'}));
+
+export function kindWords(kind) {
+  return kinds.get(kind) ?? asWords(kind);
+}
+
 // Names with _ or - as words: "compile_error" is "compile error".
 export function asWords(name) {
   return typeof name === 'string' ? name.replace(/[_-]+/g, ' ') : nothing;
@@ -104,8 +112,11 @@ export function asWords(name) {
 
 // Characters that cannot be seen or that turn the direction of writing can make a kernel read other than it compiles.
 // They are shown by their number.
-const unseen =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+const unseen = new RegExp(
+    '[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e]|' +
+        '[\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff9-\\ufffb]|' +
+        '[\\u{e0000}-\\u{e0fff}]',
+    'gu');
 
 export function visibleText(text) {
   return String(text ?? '').replace(/\r\n/g, '\n').replace(unseen, (character) => {

@@ -92,5 +92,5 @@ function fitAt(near, x) {
 export function thinned(points, most) {
   if (points.length <= most) return points;
   const step = (points.length - 1) / (most - 1);
-  return Array.from({ length: most }, (_, index) => points[Math.round(index * step)]);
+  return Array.from({length: most}, (_, index) => points[Math.round(index * step)]);
 }

@@ -36,10 +36,10 @@ export class SseParser {
   #lineEnd(from) {
     const line = this.#pending;
     for (let at = from; at < line.length; ++at) {
-      if (line[at] === '\n') return { at, next: at + 1 };
+      if (line[at] === '\n') return {at, next: at + 1};
       if (line[at] !== '\r') continue;
       if (at + 1 === line.length) return null;
-      return { at, next: line[at + 1] === '\n' ? at + 2 : at + 1 };
+      return {at, next: line[at + 1] === '\n' ? at + 2 : at + 1};
     }
     return null;
   }
@@ -65,6 +65,6 @@ export class SseParser {
     this.#data = [];
     this.#event = '';
     this.#id = null;
-    return empty ? null : { id, event, data };
+    return empty ? null : {id, event, data};
   }
 }

@@ -1,7 +1,7 @@
 // A task of the user's own: as fields of a form, and as the YAML text that the service gets (tasks/README.md has every
 // key). Keys that the form has no field for (tolerance, naive, holdout sizes ...) are kept as they were written.
 
-import { parseYaml } from './yaml_lite.js';
+import {parseYaml} from './yaml_lite.js';
 
 export const dtypes = ['float32', 'float16', 'bfloat16', 'int32', 'float64', 'int64', 'int8', 'uint8', 'bool'];
 
@@ -10,10 +10,10 @@ export function exampleForm() {
     name: 'gated',
     pytorch: 'def reference(x, gate):\n    return x * torch.sigmoid(gate)\n',
     inputs: [
-      { name: 'x', dtype: 'float32', shape: 'rows, cols', rest: '' },
-      { name: 'gate', dtype: 'float32', shape: 'rows, cols', rest: '' },
+      {name: 'x', dtype: 'float32', shape: 'rows, cols', rest: ''},
+      {name: 'gate', dtype: 'float32', shape: 'rows, cols', rest: ''},
     ],
-    outputs: [{ name: 'y', dtype: 'float32', shape: 'rows, cols', rest: '' }],
+    outputs: [{name: 'y', dtype: 'float32', shape: 'rows, cols', rest: ''}],
     small: 'rows 7, cols 129\nrows 64, cols 256',
     train: 'rows 4096, cols 4096',
     rest: '',
@@ -23,7 +23,7 @@ export function exampleForm() {
 // Problems in words, with the field they belong to; empty: the form can be sent.
 export function problemsOf(form) {
   const problems = [];
-  const say = (field, message) => problems.push({ field, message });
+  const say = (field, message) => problems.push({field, message});
   if (!/def\s+reference\s*\(/.test(form.pytorch)) say('pytorch', 'Write a function that is called reference.');
   if (form.name !== '' && !/^\w+$/.test(form.name)) say('name', 'A name has letters, digits and _ only.');
   for (const [kind, tensors] of [['inputs', form.inputs], ['outputs', form.outputs]]) {
@@ -91,14 +91,16 @@ export function yamlOfForm(form) {
   return `${parts.join('\n')}\n`;
 }
 
-const sizesText = (list) => (list ?? []).map((sizes) =>
-  [...sizes].map(([name, value]) => `${name} ${value}`).join(', ')).join('\n');
+const sizesText = (list) =>
+    (list ?? []).map((sizes) => [...sizes].map(([name, value]) => `${name} ${value}`).join(', ')).join('\n');
 
 function tensorsOf(map) {
   return [...(map ?? new Map())].map(([name, facts]) => {
     const rest = [...facts].filter(([key]) => key !== 'dtype' && key !== 'shape');
     return {
-      name, dtype: String(facts.get('dtype') ?? 'float32'), shape: (facts.get('shape') ?? []).join(', '),
+      name,
+      dtype: String(facts.get('dtype') ?? 'float32'),
+      shape: (facts.get('shape') ?? []).join(', '),
       rest: rest.map(([key, value]) => `, ${key}: ${flowText(value)}`).join(''),
     };
   });
@@ -112,10 +114,13 @@ function flowText(value) {
 
 function restText(map) {
   const shown = new Set(['name', 'pytorch', 'inputs', 'outputs', 'sizes']);
-  return [...map].filter(([key]) => !shown.has(key)).map(([key, value]) => {
-    if (typeof value === 'string' && value.includes('\n')) return `${key}: ${blockText(value)}`;
-    return `${key}: ${flowText(value)}`;
-  }).join('\n');
+  return [...map]
+      .filter(([key]) => !shown.has(key))
+      .map(([key, value]) => {
+        if (typeof value === 'string' && value.includes('\n')) return `${key}: ${blockText(value)}`;
+        return `${key}: ${flowText(value)}`;
+      })
+      .join('\n');
 }
 
 // The form of a YAML text. Throws YamlProblem, or TypeError, where the text is none that the form can show.
@@ -124,9 +129,13 @@ export function formOfYaml(text) {
   if (!(map instanceof Map)) throw new TypeError('a task is a map of keys');
   const sizes = map.get('sizes') ?? new Map();
   return {
-    name: String(map.get('name') ?? ''), pytorch: String(map.get('pytorch') ?? ''),
-    inputs: tensorsOf(map.get('inputs')), outputs: tensorsOf(map.get('outputs')),
-    small: sizesText(sizes.get('small')), train: sizesText(sizes.get('train')),
-    holdout: sizesText(sizes.get('holdout')), rest: restText(map),
+    name: String(map.get('name') ?? ''),
+    pytorch: String(map.get('pytorch') ?? ''),
+    inputs: tensorsOf(map.get('inputs')),
+    outputs: tensorsOf(map.get('outputs')),
+    small: sizesText(sizes.get('small')),
+    train: sizesText(sizes.get('train')),
+    holdout: sizesText(sizes.get('holdout')),
+    rest: restText(map),
   };
 }

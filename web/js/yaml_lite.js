@@ -27,9 +27,15 @@ class Reader {
     this.lines = lines;
     this.at = 0;
   }
-  ended() { return this.at >= this.lines.length; }
-  indent() { return /^ */.exec(this.lines[this.at])[0].length; }
-  fail(message) { throw new YamlProblem(this.at + 1, message); }
+  ended() {
+    return this.at >= this.lines.length;
+  }
+  indent() {
+    return /^ */.exec(this.lines[this.at])[0].length;
+  }
+  fail(message) {
+    throw new YamlProblem(this.at + 1, message);
+  }
 
   skipEmpty() {
     while (!this.ended() && /^\s*(#.*)?$|^---\s*$/.test(this.lines[this.at])) ++this.at;
@@ -44,7 +50,8 @@ class Reader {
   map(indent, depth) {
     const map = new Map();
     for (this.skipEmpty(); !this.ended() && this.indent() === indent; this.skipEmpty()) {
-      const found = /^ *(?:"([^"\\]*)"|'([^']*)'|([^\s"'#{}[\],:&*!|>%@`-][^:#]*?)) *:(?: +(.*))?$/.exec(this.lines[this.at]);
+      const found =
+          /^ *(?:"([^"\\]*)"|'([^']*)'|([^\s"'#{}[\],:&*!|>%@`-][^:#]*?)) *:(?: +(.*))?$/.exec(this.lines[this.at]);
       if (found === null) this.fail('expected a key, a colon and a value');
       const key = found[1] ?? found[2] ?? found[3];
       if (map.has(key)) this.fail(`the key ${key} is there twice`);
@@ -130,8 +137,12 @@ class Flow {
     this.line = line;
     this.at = 0;
   }
-  fail(message) { throw new YamlProblem(this.line, message); }
-  skipSpace() { while (this.text[this.at] === ' ') ++this.at; }
+  fail(message) {
+    throw new YamlProblem(this.line, message);
+  }
+  skipSpace() {
+    while (this.text[this.at] === ' ') ++this.at;
+  }
 
   value(depth) {
     if (depth > deepest) this.fail('nested too deeply');
@@ -145,7 +156,10 @@ class Flow {
     ++this.at;
     for (;;) {
       this.skipSpace();
-      if (this.text[this.at] === close) { ++this.at; return into; }
+      if (this.text[this.at] === close) {
+        ++this.at;
+        return into;
+      }
       if (this.at >= this.text.length) this.fail('a bracket is not closed');
       if (close === ']') {
         into.push(this.value(depth + 1));
@@ -157,8 +171,10 @@ class Flow {
         into.set(key, this.value(depth + 1));
       }
       this.skipSpace();
-      if (this.text[this.at] === ',') ++this.at;
-      else if (this.text[this.at] !== close) this.fail('expected a comma or the closing bracket');
+      if (this.text[this.at] === ',')
+        ++this.at;
+      else if (this.text[this.at] !== close)
+        this.fail('expected a comma or the closing bracket');
     }
   }
 
@@ -176,10 +192,14 @@ function balanced(text) {
   let depth = 0;
   let quote = '';
   for (const character of text) {
-    if (quote !== '') quote = character === quote ? '' : quote;
-    else if (character === '"' || character === "'") quote = character;
-    else if (character === '[' || character === '{') ++depth;
-    else if (character === ']' || character === '}') --depth;
+    if (quote !== '')
+      quote = character === quote ? '' : quote;
+    else if (character === '"' || character === '\'')
+      quote = character;
+    else if (character === '[' || character === '{')
+      ++depth;
+    else if (character === ']' || character === '}')
+      --depth;
   }
   return depth <= 0;
 }
@@ -187,16 +207,19 @@ function balanced(text) {
 function withoutComment(text) {
   let quote = '';
   for (let at = 0; at < text.length; ++at) {
-    if (quote !== '') quote = text[at] === quote ? '' : quote;
-    else if (text[at] === '"' || text[at] === "'") quote = text[at];
-    else if (text[at] === '#' && (at === 0 || text[at - 1] === ' ')) return text.slice(0, at).trim();
+    if (quote !== '')
+      quote = text[at] === quote ? '' : quote;
+    else if (text[at] === '"' || text[at] === '\'')
+      quote = text[at];
+    else if (text[at] === '#' && (at === 0 || text[at - 1] === ' '))
+      return text.slice(0, at).trim();
   }
   return text.trim();
 }
 
 function scalarOf(text) {
   if (/^"[^]*"$/.test(text)) return text.slice(1, -1).replace(/\\(["\\])/g, '$1');
-  if (/^'[^]*'$/.test(text)) return text.slice(1, -1).replace(/''/g, "'");
+  if (/^'[^]*'$/.test(text)) return text.slice(1, -1).replace(/''/g, '\'');
   if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) return Number(text);
   if (text === 'true' || text === 'false') return text === 'true';
   if (text === 'null' || text === '~' || text === '') return null;

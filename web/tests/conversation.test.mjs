@@ -1,24 +1,38 @@
-import test from 'node:test';
 import assert from 'node:assert/strict';
-import { applyEvent, endSentence, forgetLiveText, kernelBefore, newConversation, shownSample, turnSentence } from '../js/conversation.js';
+import test from 'node:test';
 
-const best = { turn: 1, kernel: 'k2', speedup: 8, time_us: 2 };
-const verdict = (speedup) => ({ status: 'correct', correct: true, speedup_naive: speedup });
+import {
+  applyEvent,
+  endSentence,
+  forgetLiveText,
+  kernelBefore,
+  newConversation,
+  shownSample,
+  turnSentence
+} from '../js/conversation.js';
+
+const best = {
+  turn: 1,
+  kernel: 'k2',
+  speedup: 8,
+  time_us: 2
+};
+const verdict = (speedup) => ({status: 'correct', correct: true, speedup_naive: speedup});
 const events = [
-  ['begin', { id: 'c1', task: { name: 'softmax' }, turns: 2, samples: 2, not_understood: [] }],
-  ['question', { turn: 0, role: 'generator', given_turn: -1 }],
-  ['text', { turn: 0, sample: 0, text: '__glo' }],
-  ['text', { turn: 0, sample: 0, text: 'bal__' }],
-  ['answer', { turn: 0, sample: 1, outcome: 'kernel', kernel: 'k1', strategies: ['tiling'] }],
-  ['answer', { turn: 0, sample: 0, outcome: 'no_code', message: 'only words', kernel: '' }],
-  ['verdict', { turn: 0, sample: 1, verdict: verdict(4), reward: 0.5 }],
-  ['turn', { turn: 0, chosen: 1, best: { ...best, turn: 0 }, seconds: 2 }],
-  ['question', { turn: 1, role: 'optimizer', given_turn: 0 }],
-  ['answer', { turn: 1, sample: 0, outcome: 'kernel', kernel: 'k2', strategies: [] }],
-  ['verdict', { turn: 1, sample: 0, verdict: verdict(8), reward: 0.8 }],
-  ['turn', { turn: 1, chosen: 0, best, seconds: 1 }],
-  ['end', { end: 'turns', problem: '', best, gain: { from: 0, factor: 2 }, seconds: 3, tokens: 100 }],
-].map(([event, data], index) => ({ id: String(index + 1), event, data }));
+  ['begin', {id: 'c1', task: {name: 'softmax'}, turns: 2, samples: 2, not_understood: []}],
+  ['question', {turn: 0, role: 'generator', given_turn: -1}],
+  ['text', {turn: 0, sample: 0, text: '__glo'}],
+  ['text', {turn: 0, sample: 0, text: 'bal__'}],
+  ['answer', {turn: 0, sample: 1, outcome: 'kernel', kernel: 'k1', strategies: ['tiling']}],
+  ['answer', {turn: 0, sample: 0, outcome: 'no_code', message: 'only words', kernel: ''}],
+  ['verdict', {turn: 0, sample: 1, verdict: verdict(4), reward: 0.5}],
+  ['turn', {turn: 0, chosen: 1, best: {...best, turn: 0}, seconds: 2}],
+  ['question', {turn: 1, role: 'optimizer', given_turn: 0}],
+  ['answer', {turn: 1, sample: 0, outcome: 'kernel', kernel: 'k2', strategies: []}],
+  ['verdict', {turn: 1, sample: 0, verdict: verdict(8), reward: 0.8}],
+  ['turn', {turn: 1, chosen: 0, best, seconds: 1}],
+  ['end', {end: 'turns', problem: '', best, gain: {from: 0, factor: 2}, seconds: 3, tokens: 100}],
+].map(([event, data], index) => ({id: String(index + 1), event, data}));
 
 const after = (list) => {
   const state = newConversation();
@@ -45,7 +59,7 @@ test('events that come again after a break count once', () => {
 });
 
 test('tokens pass without a number', () => {
-  const tokens = events.slice(2, 4).map((event) => ({ ...event, id: null }));
+  const tokens = events.slice(2, 4).map((event) => ({...event, id: null}));
   const state = after([events[0], events[1], ...tokens]);
   assert.equal(state.turns[0].liveText, '__global__');
   assert.equal(state.lastEvent, 2);
@@ -54,7 +68,7 @@ test('tokens pass without a number', () => {
 });
 
 test('a turn that is asked again begins anew', () => {
-  const again = { id: '20', event: 'question', data: { turn: 0, role: 'generator', given_turn: -1 } };
+  const again = {id: '20', event: 'question', data: {turn: 0, role: 'generator', given_turn: -1}};
   const state = after([...events.slice(0, 7), again]);
   assert.equal(state.turns.length, 1);
   assert.deepEqual(state.turns[0].samples, []);
@@ -69,14 +83,18 @@ test('while a turn goes on the fastest right sample is shown', () => {
 test('strange events change nothing', () => {
   const state = after(events);
   const before = structuredClone(state);
-  const strange = [['text', { turn: -1, sample: 0 }], ['verdict', { turn: 1e9, sample: 0 }], ['answer', { turn: 0, sample: 'x' }],
-    ['constructor', {}], ['turn', null], ['__proto__', { turn: 0 }]];
-  strange.forEach(([event, data]) => applyEvent(state, { id: null, event, data }));
+  const strange = [
+    ['text', {turn: -1, sample: 0}], ['verdict', {turn: 1e9, sample: 0}], ['answer', {turn: 0, sample: 'x'}],
+    ['constructor', {}], ['turn', null], ['__proto__', {turn: 0}]
+  ];
+  strange.forEach(([event, data]) => applyEvent(state, {id: null, event, data}));
   assert.deepEqual(state, before);
 });
 
-test("the user's own kernel is turn -1", () => {
-  const state = after([{ id: '1', event: 'given', data: { kernel: 'mine', verdict: null } },
-    { id: '2', event: 'question', data: { turn: 0, role: 'optimizer', given_turn: -1 } }]);
+test('the user\'s own kernel is turn -1', () => {
+  const state = after([
+    {id: '1', event: 'given', data: {kernel: 'mine', verdict: null}},
+    {id: '2', event: 'question', data: {turn: 0, role: 'optimizer', given_turn: -1}}
+  ]);
   assert.equal(kernelBefore(state, state.turns[0]), 'mine');
 });

@@ -1,5 +1,6 @@
-import test from 'node:test';
 import assert from 'node:assert/strict';
+import test from 'node:test';
+
 import * as format from '../js/format.js';
 
 test('times choose their unit', () => {
@@ -43,7 +44,7 @@ test('bytes, durations and ages', () => {
 });
 
 test('sizes keep their order', () => {
-  assert.equal(format.formatSizes({ rows: 4096, cols: 1024 }), 'rows 4096 · cols 1024');
+  assert.equal(format.formatSizes({rows: 4096, cols: 1024}), 'rows 4096 · cols 1024');
   assert.equal(format.formatSizes({}), 'the only size');
 });
 

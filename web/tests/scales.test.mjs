@@ -1,6 +1,7 @@
-import test from 'node:test';
 import assert from 'node:assert/strict';
-import { extentOf, logTicks, niceTicks, paddedRange, scaleTo, smooth, thinned } from '../js/scales.js';
+import test from 'node:test';
+
+import {extentOf, logTicks, niceTicks, paddedRange, scaleTo, smooth, thinned} from '../js/scales.js';
 
 test('ticks are round and lie inside', () => {
   assert.deepEqual(niceTicks(0, 1), [0, 0.2, 0.4, 0.6, 0.8, 1]);
@@ -24,13 +25,13 @@ test('scales', () => {
 });
 
 test('a fit through a straight line is the line', () => {
-  const points = Array.from({ length: 40 }, (_, x) => [x, 3 + 2 * x]);
+  const points = Array.from({length: 40}, (_, x) => [x, 3 + 2 * x]);
   for (const [x, y] of smooth(points)) assert.ok(Math.abs(y - (3 + 2 * x)) < 1e-8);
   assert.equal(smooth([[1, 1], [2, null], [3, 5]]).length, 2);
 });
 
 test('thinning keeps both ends', () => {
-  const points = Array.from({ length: 1000 }, (_, x) => [x, x]);
+  const points = Array.from({length: 1000}, (_, x) => [x, x]);
   const few = thinned(points, 100);
   assert.equal(few.length, 100);
   assert.deepEqual([few[0], few.at(-1)], [points[0], points[999]]);

@@ -1,8 +1,8 @@
 // Finds a task of the suite: a text field that narrows a list (the combobox pattern of the ARIA practices guide).
 
-import { el, replace, uniqueId } from '../dom.js';
-import { asWords, visibleText } from '../format.js';
-import { plainCode } from '../code_view.js';
+import {plainCode} from '../code_view.js';
+import {el, replace, uniqueId} from '../dom.js';
+import {asWords, visibleText} from '../format.js';
 
 const tiers = ['basic', 'intermediate', 'complex', 'advanced'];
 const mostShown = 80;
@@ -21,27 +21,37 @@ function found(tasks, typed) {
 }
 
 function tensorWords(tensors) {
-  return Object.entries(tensors ?? {}).map(([name, facts]) => `${name}: ${facts?.dtype ?? ''}[${(facts?.shape ?? []).join(', ')}]`).join(', ');
+  return Object.entries(tensors ?? {})
+      .map(([name, facts]) => `${name}: ${facts?.dtype ?? ''}[${(facts?.shape ?? []).join(', ')}]`)
+      .join(', ');
 }
 
 export function taskDetails(task) {
-  return el('div', { class: 'task-details' },
-    task.summary ? el('p', { class: 'soft', text: visibleText(task.summary) }) : null,
-    plainCode((task.pytorch ?? '').trimEnd(), `PyTorch of ${task.name}`),
-    el('p', { class: 'soft small', text: visibleText(`${tensorWords(task.inputs)} → ${tensorWords(task.outputs)}`) }));
+  return el(
+      'div', {class: 'task-details'}, task.summary ? el('p', {class: 'soft', text: visibleText(task.summary)}) : null,
+      plainCode((task.pytorch ?? '').trimEnd(), `PyTorch of ${task.name}`),
+      el('p', {class: 'soft small', text: visibleText(`${tensorWords(task.inputs)} → ${tensorWords(task.outputs)}`)}));
 }
 
 // Returns {node, value(), choose(name), setTasks(list)}.
 export function taskPicker(onChoose) {
   const listId = uniqueId('tasks');
   const input = el('input', {
-    type: 'text', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': listId, 'aria-autocomplete': 'list',
-    autocomplete: 'off', spellcheck: 'false', placeholder: 'softmax, matmul, layer norm …', id: uniqueId('task'),
+    type: 'text',
+    role: 'combobox',
+    'aria-expanded': 'false',
+    'aria-controls': listId,
+    'aria-autocomplete': 'list',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'softmax, matmul, layer norm …',
+    id: uniqueId('task'),
   });
-  const list = el('ul', { id: listId, role: 'listbox', class: 'options', hidden: true, 'aria-label': 'Tasks' });
+  const list = el('ul', {id: listId, role: 'listbox', class: 'options', hidden: true, 'aria-label': 'Tasks'});
   const details = el('div', {});
-  const node = el('div', { class: 'stack-small' },
-    el('div', { class: 'field picker' }, el('label', { for: input.id, text: 'Task' }), input, list), details);
+  const node =
+      el('div', {class: 'stack-small'},
+         el('div', {class: 'field picker'}, el('label', {'for': input.id, text: 'Task'}), input, list), details);
   let tasks = [];
   let shown = [];
   let active = -1;
@@ -56,12 +66,28 @@ export function taskPicker(onChoose) {
 
   function open(typed) {
     shown = found(tasks, typed);
-    replace(list, shown.map((task, index) => el('li', {
-      role: 'option', id: `${listId}-${index}`, 'aria-selected': 'false',
-      on: { pointerdown: (event) => { event.preventDefault(); choose(task.name); } },
-    }, el('span', { class: 'option-name', text: task.name }),
-    el('span', { class: 'soft small', text: [tiers[task.tier], visibleText(task.summary ?? '')].filter(Boolean).join(' · ') }))),
-    shown.length === 0 ? el('li', { class: 'soft small none', text: 'No task has these words. Paste your own PyTorch instead.' }) : null);
+    replace(
+        list,
+        shown.map(
+            (task, index) =>
+                el('li', {
+                  role: 'option',
+                  id: `${listId}-${index}`,
+                  'aria-selected': 'false',
+                  on: {
+                    pointerdown: (event) => {
+                      event.preventDefault();
+                      choose(task.name);
+                    }
+                  },
+                },
+                   el('span', {class: 'option-name', text: task.name}), el('span', {
+                     class: 'soft small',
+                     text: [tiers[task.tier], visibleText(task.summary ?? '')].filter(Boolean).join(' · ')
+                   }))),
+        shown.length === 0 ?
+            el('li', {class: 'soft small none', text: 'No task has these words. Paste your own PyTorch instead.'}) :
+            null);
     list.hidden = false;
     input.setAttribute('aria-expanded', 'true');
     active = -1;
@@ -72,7 +98,7 @@ export function taskPicker(onChoose) {
     if (options.length === 0) return;
     active = (index + options.length) % options.length;
     options.forEach((option, at) => option.setAttribute('aria-selected', String(at === active)));
-    options[active].scrollIntoView({ block: 'nearest' });
+    options[active].scrollIntoView({block: 'nearest'});
     input.setAttribute('aria-activedescendant', options[active].id);
   }
 
@@ -91,8 +117,10 @@ export function taskPicker(onChoose) {
   input.addEventListener('input', () => open(input.value));
   input.addEventListener('blur', () => {
     close();
-    if (tasks.some((task) => task.name === input.value.trim())) choose(input.value.trim());
-    else if (chosen !== null) input.value = chosen.name;
+    if (tasks.some((task) => task.name === input.value.trim()))
+      choose(input.value.trim());
+    else if (chosen !== null)
+      input.value = chosen.name;
   });
   input.addEventListener('keydown', (event) => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
@@ -108,8 +136,11 @@ export function taskPicker(onChoose) {
     }
   });
   return {
-    node, choose,
+    node,
+    choose,
     value: () => chosen,
-    setTasks(list_) { tasks = list_; },
+    setTasks(list_) {
+      tasks = list_;
+    },
   };
 }
