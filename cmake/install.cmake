@@ -7,7 +7,7 @@ foreach(library kernelwright_torch kernelwright_model_gpu)
     install(TARGETS ${library} LIBRARY DESTINATION lib/kernelwright OPTIONAL)
   endif()
 endforeach()
-install(DIRECTORY tasks profiles prompts presets weights examples DESTINATION share/kernelwright)
+install(DIRECTORY tasks profiles prompts presets weights examples web DESTINATION share/kernelwright)
 install(FILES README.md LICENSE DESTINATION share/doc/kernelwright)
 
 set(CPACK_PACKAGE_NAME kernelwright)
