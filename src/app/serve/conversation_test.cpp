@@ -136,7 +136,8 @@ TEST_F(ConversationStoreTest, OldOnesThatAreOverAreForgotten) {
   for (int i = 0; i < 10; ++i) {
     const std::string id = "conv-" + std::to_string(i);
     ASSERT_TRUE(store->begin(facts(id)).ok());
-    if (i != 3) ASSERT_TRUE(store->add(id, {1, "end", R"({"end":"turns"})"}).ok());
+    if (i == 3) continue;
+    ASSERT_TRUE(store->add(id, {1, "end", R"({"end":"turns"})"}).ok());
   }
   ASSERT_TRUE(store->forget_old(4).ok());
   EXPECT_EQ(store->newest("ada", 100).value(),
