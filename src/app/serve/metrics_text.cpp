@@ -63,11 +63,11 @@ void DurationHistogram::write(MetricsText& text, std::string_view name, const Me
   text.value(fmt::format("{}_count", name), labels, static_cast<double>(total));
 }
 
-double DurationHistogram::quantile_s(double share) const {
+std::optional<double> DurationHistogram::quantile_s(double share) const {
   const std::lock_guard lock(mutex_);
   std::int64_t total = 0;
   for (const std::int64_t count : counts_) total += count;
-  if (total == 0) return 0;
+  if (total == 0) return std::nullopt;
   const double rank = share * static_cast<double>(total);
   double before = 0;
   for (std::size_t i = 0; i < bounds_s.size(); ++i) {

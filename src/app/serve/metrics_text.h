@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,8 +34,8 @@ class DurationHistogram {
                                                       0.25,  0.5,    1,     2.5,  5,     10,   60};
   void add(double seconds);
   void write(MetricsText& text, std::string_view name, const MetricLabels& labels) const;
-  // By linear interpolation within a bucket, as Prometheus's histogram_quantile does; 0 when there is nothing.
-  double quantile_s(double share) const;
+  // By linear interpolation within a bucket, as Prometheus's histogram_quantile does; none when there is nothing.
+  std::optional<double> quantile_s(double share) const;
 
  private:
   mutable std::mutex mutex_;

@@ -14,16 +14,6 @@ namespace {
 constexpr std::chrono::milliseconds look_again{1000};
 constexpr std::size_t max_steps_of_answer = 20'000, max_names = 64, max_texts = 50, max_watchers = 256;
 
-Json to_json(const RunRecord& run) {
-  return {{"name", run.name},
-          {"kind", run.kind},
-          {"status", status_now(run)},
-          {"started_s", number_or_null(run.started_s)},
-          {"updated_s", number_or_null(run.updated_s)},
-          {"busy_s", number_or_null(run.busy_s)},
-          {"last_step", run.last_step}};
-}
-
 std::int64_t number_from(const HttpRequest& request, const std::string& key, std::int64_t if_missing) {
   const auto asked = request.query.find(key);
   if (asked == request.query.end()) return if_missing;
@@ -57,10 +47,25 @@ std::optional<std::int64_t> steps_planned(const RunRecord& run) {
   return std::nullopt;
 }
 
+// A run writes down how long it ran when it ends; until then it is the time since it began.
+double busy_seconds(const RunRecord& run) {
+  return run.busy_s > 0 || status_now(run) != "running" ? run.busy_s : seconds_since_1970() - run.started_s;
+}
+
+Json to_json(const RunRecord& run) {
+  return {{"name", run.name},
+          {"kind", run.kind},
+          {"status", status_now(run)},
+          {"started_s", number_or_null(run.started_s)},
+          {"updated_s", number_or_null(run.updated_s)},
+          {"busy_s", number_or_null(busy_seconds(run))},
+          {"last_step", run.last_step}};
+}
+
 Json left_of(const RunRecord& run) {
   const auto steps = steps_planned(run);
   if (!steps || run.last_step <= 0 || status_now(run) != "running" || run.last_step >= *steps) return nullptr;
-  return run.busy_s / static_cast<double>(run.last_step) * static_cast<double>(*steps - run.last_step);
+  return busy_seconds(run) / static_cast<double>(run.last_step) * static_cast<double>(*steps - run.last_step);
 }
 
 }  // namespace
@@ -191,8 +196,8 @@ bool RunApi::feed(RunStore& store, Watcher& watcher) {
   }
   const std::string status = status_now(*run);
   if (!steps->empty() || status != "running")
-    there = watcher.reply->write(
-        sse_event(-1, "status", dump_json({{"status", status}, {"left_s", left_of(*run)}, {"busy_s", run->busy_s}})));
+    there = watcher.reply->write(sse_event(
+        -1, "status", dump_json({{"status", status}, {"left_s", left_of(*run)}, {"busy_s", busy_seconds(*run)}})));
   if (there && status == "running") return true;
   watcher.reply->end_stream();
   return false;

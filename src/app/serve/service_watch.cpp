@@ -96,7 +96,8 @@ Json ServiceWatch::to_json() const {
   const ServiceCounts now = counts_();
   Json latency = Json::object();
   for (const auto& [kind, durations] : durations_)
-    latency[kind] = {{"p50", 1000 * durations.quantile_s(0.5)}, {"p99", 1000 * durations.quantile_s(0.99)}};
+    if (const auto p50_s = durations.quantile_s(0.5))
+      latency[kind] = {{"p50", 1000 * *p50_s}, {"p99", 1000 * *durations.quantile_s(0.99)}};
   const std::lock_guard lock(mutex_);
   const Point last = history_.empty() ? Point{} : history_.back();
   Json history = Json::array();
