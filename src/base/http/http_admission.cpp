@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "base/http/http_target.h"
+
 namespace kw {
 namespace {
 
-bool same_letters(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
-}
+bool same_letters(std::string_view a, std::string_view b) { return lower_case(a) == lower_case(b); }
 
 // "[::1]:80" and "localhost:80" without the port.
 std::string_view host_name(std::string_view host) {

@@ -44,6 +44,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void cut_slow_reader();
 
  private:
+  using Clock = std::chrono::steady_clock;
   enum class Phase { handshake, idle, head, body, answering, lingering, ended };
 
   void run_posted();
@@ -99,8 +100,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::shared_ptr<HttpSlot> slot_;       // until it is handed over
   std::optional<HttpResponse> refusal_;  // to be sent when the body, which is short, has been read
   AccessRecord record_;
-  std::chrono::steady_clock::time_point begin_;
-  std::chrono::steady_clock::time_point last_send_;
+  Clock::time_point begin_, last_send_;
   bool request_open_ = false;  // record_ is still to be logged
   bool keep_alive_ = false;
   bool is_http_1_1_ = true;

@@ -6,16 +6,10 @@
 #include <ctime>
 #include <set>
 
+#include "base/http/http_target.h"
+
 namespace kw {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
 
 bool is_header_name(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
@@ -50,12 +44,12 @@ std::string http_head(const HttpResponse& response, std::string_view request_id,
   };
   std::set<std::string> given;
   for (const auto& [name, value] : response.headers) {
-    if (!is_header_name(name) || !is_header_value(value) || ours.contains(lower(name))) continue;
-    given.insert(lower(name));
+    if (!is_header_name(name) || !is_header_value(value) || ours.contains(lower_case(name))) continue;
+    given.insert(lower_case(name));
     add(name, value);
   }
   const auto add_default = [&](std::string_view name, std::string_view value) {
-    if (!given.contains(lower(name))) add(name, value);
+    if (!given.contains(lower_case(name))) add(name, value);
   };
   const bool is_events = response.content_type.starts_with("text/event-stream");
   if (!response.content_type.empty() && is_header_value(response.content_type)) {

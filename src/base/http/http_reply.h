@@ -24,7 +24,7 @@ class HttpReply {
   virtual bool write(std::string chunk) = 0;
   virtual void end_stream() = 0;
   // `then` runs once, when the client goes away before the answer is complete: on an I/O thread, which it must not
-  // block, or at once if the client has gone already. What it holds is kept until the reply is let go.
+  // block, or at once if the client has gone already. It must not hold the reply, which could then never be let go.
   virtual void on_gone(std::function<void()> then) = 0;
   virtual bool gone() const = 0;
   // What write() took and the client's system has not: who has much to write waits while this is high.

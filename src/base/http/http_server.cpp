@@ -75,9 +75,7 @@ struct HttpServer::Running {
   std::vector<asio::executor_work_guard<asio::io_context::executor_type>> guards;
   std::vector<std::thread> threads;
   HttpListener listener;
-  std::unique_ptr<asio::steady_timer> pause;
   std::size_t next_context = 0;
-  bool is_drained = false;
 
   void take(HttpServerState& state, HttpSocket socket) {
     const HttpServerState::Room room = state.make_room();
@@ -101,8 +99,8 @@ struct HttpServer::Running {
         return accept_next(state, acceptor);
       }
       log_event(LogLevel::warn, "http_accept_failed", {{"problem", problem.message()}});
-      pause->expires_after(accept_pause);
-      pause->async_wait([this, state, &acceptor](IoError) {
+      const auto pause = std::make_shared<asio::steady_timer>(acceptor.get_executor(), accept_pause);
+      pause->async_wait([this, state, &acceptor, pause](IoError) {
         if (acceptor.is_open()) accept_next(state, acceptor);
       });
     });
@@ -121,7 +119,6 @@ struct HttpServer::Running {
         }
         acceptor.close(problem);
       }
-      pause->cancel();
       closed.set_value();
     });
     closed.get_future().wait();
@@ -152,7 +149,6 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
   std::unique_ptr<HttpServer> server(new HttpServer(state));
   Running& running = *server->running_;
   running.listener = std::move(listener).value();
-  running.pause = std::make_unique<asio::steady_timer>(first);
   for (HttpAcceptor& acceptor : running.listener.acceptors) running.accept_next(state, acceptor);
   for (auto& context : state->contexts) {
     running.guards.push_back(asio::make_work_guard(*context));
@@ -171,10 +167,8 @@ std::string HttpServer::address() const {
 int HttpServer::port() const { return state_->options.socket.empty() ? running_->listener.port : 0; }
 
 std::size_t HttpServer::drain() {
-  if (running_->is_drained) return 0;
-  running_->is_drained = true;
+  if (state_->draining.exchange(true)) return 0;
   const auto deadline = Clock::now() + state_->options.limits.drain_time;
-  state_->draining = true;
   {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait_until(lock, deadline, [&] { return state_->in_flight == 0; });

@@ -24,6 +24,9 @@ std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_s
 
 bool is_utf8(std::string_view text);
 
+// Of ASCII letters, as names of headers are compared.
+std::string lower_case(std::string_view text);
+
 // What may stand in an X-Request-Id: [A-Za-z0-9_.-]{1,64}.
 bool is_request_id(std::string_view text);
 

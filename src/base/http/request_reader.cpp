@@ -18,14 +18,6 @@ constexpr std::size_t small_buffer_bytes = 4u << 10;  // what an idle connection
 constexpr std::size_t least_large_buffer_bytes = 16u << 10;
 constexpr std::size_t first_body_reserve_bytes = 64u << 10;
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 HttpResponse failure_for(const ParserError& problem) {
   using beast_http::error;
   if (problem == error::body_limit) return http_error(413, "the body is too large");
