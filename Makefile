@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 CLANG_VERSION := $(lastword $(sort $(patsubst /usr/bin/clang++-%,%,$(wildcard /usr/bin/clang++-[0-9]*))))
 FORMAT := .deps/venv/bin/clang-format
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cpp' 'bench/*.h' 'bench/*.cpp')
-FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz wire_fuzz ptx_parser_fuzz engine_fuzz gpu_message_fuzz reference_message_fuzz ncu_fuzz safetensors_fuzz gguf_fuzz tokenizer_fuzz model_config_fuzz verdict_file_fuzz template_fuzz answer_fuzz python_text_fuzz calls_fuzz html_report_fuzz configuration_fuzz definition_fuzz http_request_fuzz
+FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz nvcc_log_fuzz wire_fuzz ptx_parser_fuzz engine_fuzz gpu_message_fuzz reference_message_fuzz ncu_fuzz safetensors_fuzz gguf_fuzz tokenizer_fuzz model_config_fuzz verdict_file_fuzz template_fuzz answer_fuzz python_text_fuzz calls_fuzz html_report_fuzz configuration_fuzz definition_fuzz package_fuzz http_request_fuzz
 # Executions of each fuzzer in `make test`; CONTRIBUTING.md has the command for a million.
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
@@ -33,7 +33,7 @@ test: setup
 	@$(STEP) "release build" $(MAKE) --no-print-directory build
 	@$(STEP) "unit and integration tests" ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
-	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page|experiment|http)\.' -j $(JOBS)
+	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page|experiment|http|package)\.' -j $(JOBS)
 	@$(STEP) "thread sanitizer" $(MAKE) --no-print-directory test-threads-short
 	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
 	@$(STEP) --summary
@@ -114,7 +114,7 @@ lint-changed: setup
 	@$(if $(CLANG_TIDY),$(LINT) --against $(BASE) --most $(LINT_MOST),echo "no clang-tidy-$(CLANG_VERSION) here: nothing is linted")
 
 # What reads hostile input, the emulator and the vector kernels. The rest would double the time and has its own limits around it.
-SANITIZED := base_test database_test run_log_test tokenizer_test counters_test task_test source_test emulate_test weights_test arithmetic_test reward_test agent_test page_test config_test experiment_test http_test
+SANITIZED := base_test database_test run_log_test tokenizer_test counters_test task_test source_test emulate_test weights_test arithmetic_test reward_test agent_test page_test config_test experiment_test http_test package_test
 SANITIZER_ENV := ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 asan: setup
 	@KW_CLANG=clang-$(CLANG_VERSION) KW_CLANGXX=clang++-$(CLANG_VERSION) cmake --preset asan >build-asan.log 2>&1 || { cat build-asan.log; exit 1; }; mv build-asan.log build-asan/configure.log

@@ -20,6 +20,10 @@ kw_static_library(pcre2 NAMES pcre2-8)
 kw_static_library(utf8proc NAMES utf8proc)
 target_compile_definitions(kw_utf8proc INTERFACE UTF8PROC_STATIC)
 kw_static_library(sqlite NAMES sqlite3 LINK Threads::Threads ${CMAKE_DL_LIBS} m)
+kw_static_library(archive NAMES archive)
+# We write and read tar alone. Its writer's object file names every other format, whose libraries (libxml2, nettle, lzma) we do not link:
+# those functions are nobody's, and the linker must drop them before it misses what they call.
+target_link_options(kw_archive INTERFACE -Wl,--gc-sections)
 kw_static_library(gtest NAMES gtest LINK Threads::Threads)
 kw_static_library(gmock NAMES gmock LINK kw::gtest)
 kw_static_library(gtest_main NAMES gtest_main LINK kw::gmock)

@@ -29,7 +29,7 @@ esac
 packages=(
   ca-certificates g++ git make cmake ninja-build ccache mold pkg-config python3 python3-venv
   nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libseccomp-dev libssl-dev libxxhash-dev
-  libpcre2-dev libutf8proc-dev libsqlite3-dev
+  libpcre2-dev libutf8proc-dev libsqlite3-dev libarchive-dev
   libboost-dev libboost-math-dev libgtest-dev libgmock-dev libbenchmark-dev
 )
 [ "$level" = program ] || packages+=("clang-$llvm" "libclang-rt-$llvm-dev" "clang-tidy-$llvm") # libFuzzer, sanitizers, lint

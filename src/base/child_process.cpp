@@ -114,7 +114,8 @@ Result<ChildOutcome> run_child(const ChildCommand& command, const ChildLimits& l
   KW_CHECK(!command.arguments.empty());
   std::vector<std::string> argument_texts = command.arguments;
   std::vector<std::string> environment_texts = command.extra_environment;
-  for (char** entry = environ; *entry; ++entry) environment_texts.emplace_back(*entry);
+  // clearenv() leaves none at all.
+  for (char** entry = environ; entry && *entry; ++entry) environment_texts.emplace_back(*entry);
   const std::vector<char*> arguments = pointers_to(argument_texts);
   const std::vector<char*> environment = pointers_to(environment_texts);
 

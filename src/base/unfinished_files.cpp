@@ -40,7 +40,7 @@ void remove_unfinished_files(const std::filesystem::path& folder) {
     const pid_t writer = writer_of(entry->path().filename().string());
     if (writer > 0 && ::kill(writer, 0) != 0 && errno == ESRCH) abandoned.push_back(entry->path());
   }
-  for (const auto& path : abandoned) std::filesystem::remove(path, ignored);
+  for (const auto& path : abandoned) std::filesystem::remove_all(path, ignored);
 }
 
 }  // namespace kw

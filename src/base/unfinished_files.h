@@ -1,5 +1,5 @@
 #pragma once
-// What write_file_atomic and others leave when they are killed: NAME.new.PROCESS.NUMBER.
+// What write_file_atomic and others leave when they are killed: NAME.new.PROCESS.NUMBER, a file or a folder.
 
 #include <filesystem>
 

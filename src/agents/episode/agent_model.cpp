@@ -1,6 +1,7 @@
 #include "agents/episode/agent_model.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "agents/episode/agent_files.h"
@@ -26,9 +27,15 @@ Result<LoadedAdapters> adapters_of(const AgentFiles& agents) {
   return adapters;
 }
 
+// Agents are asked in the words that they learned: those that came with them, unless a person asks for others.
+Result<std::filesystem::path> prompts_of(const AgentSet& agents) {
+  const char* chosen = std::getenv("KERNELWRIGHT_PROMPTS");
+  if (agents.prompts.empty() || (chosen && *chosen)) return prompts_folder();
+  return agents.prompts;
+}
+
 // Of the prompts that a dialect speaks with.
-Result<std::string> prompts_hash(const Dialect& dialect) {
-  KW_TRY(const std::filesystem::path folder, prompts_folder());
+Result<std::string> prompts_hash(const Dialect& dialect, const std::filesystem::path& folder) {
   const bool compact = dialect.style() == PromptStyle::compact;
   Sha256 hash;
   for (const AgentRole role : {AgentRole::generator, AgentRole::optimizer, AgentRole::tester})
@@ -93,14 +100,16 @@ Result<std::unique_ptr<AgentModel>> AgentModel::open(const std::string& name_or_
   if (options.most_rows < 1) return Error{"at least one row is needed", "", {}};
   KW_TRY(const AgentFiles agents, open_agents(name_or_path));
   KW_TRY(Tokenizer tokenizer, agents.base.tokenizer());
-  KW_TRY(Dialect dialect, Dialect::make(std::move(tokenizer)));
+  KW_TRY(const std::filesystem::path prompts, prompts_of(agents.set));
+  KW_TRY(PromptBook book, PromptBook::load(prompts));
+  KW_TRY(Dialect dialect, Dialect::make(std::move(tokenizer), std::move(book)));
   KW_TRY(LoadedAdapters adapters, adapters_of(agents));
   KW_TRY(const std::string content, content_hash(agents.set));
-  KW_TRY(const std::string prompts, prompts_hash(dialect));
+  KW_TRY(const std::string prompts_content, prompts_hash(dialect, prompts));
   auto model = std::make_unique<LoadedAgentModel>(name_or_path, std::move(dialect), options.threads);
   KW_TRY_VOID(model->load(agents.base, std::move(adapters), options));
   model->set_default_system(default_system_of(chat_template_of(agents.set.base)));
-  model->set_fingerprint(sha256_hex(content + prompts));
+  model->set_fingerprint(sha256_hex(content + prompts_content));
   return std::unique_ptr<AgentModel>(std::move(model));
 }
 

@@ -26,7 +26,7 @@ struct AgentModelOptions {
 
 class AgentModel {
  public:
-  // "tiny", "smollm2", a folder with agents.json, or a model's folder or GGUF file without adapters.
+  // What find_agents() knows (agent_set.h).
   static Result<std::unique_ptr<AgentModel>> open(const std::string& name_or_path,
                                                   const AgentModelOptions& options = {});
   virtual ~AgentModel() = default;

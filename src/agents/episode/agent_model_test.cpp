@@ -2,67 +2,21 @@
 
 #include <cstdlib>
 
-#include "agents/episode/agent_set.h"
-#include "agents/episode/episode_test_support.h"
-#include "model/decoder/adapter.h"
-#include "model/decoder/model_files.h"
-#include "model/decoder/presets.h"
+#include "agents/episode/untrained_agents.h"
 
 namespace kw {
 namespace {
 
-// An untrained set of agents on disk: the smallest preset with the test's vocabulary, adapters that do something.
-class Agents {
+class Agents : public UntrainedAgents {
  public:
-  Agents() {
-    ThreadTeam team(1);
-    const Tokenizer& tokenizer = test_dialect().tokenizer();
-    description_ = preset_description("tiny-1m", static_cast<std::int64_t>(tokenizer.size())).value();
-    EXPECT_TRUE(save_model(path(), initial_parameters(team, description_, 1), &tokenizer).ok());
-    write_adapter("generator", 1);
-    write_adapter("optimizer", 2);
-    EXPECT_TRUE(
-        write_agents_file(path(), ".", {{AgentRole::generator, "generator"}, {AgentRole::optimizer, "optimizer"}})
-            .ok());
-  }
-
-  void write_adapter(const std::string& name, std::uint64_t seed) const {
-    Adapter adapter = make_adapter(description_, name, 4, 8, {Projection::q, Projection::v}, seed);
-    Random random(seed);
-    for (float& value : adapter.values) value += 0.1f * static_cast<float>(random.normal());
-    std::filesystem::create_directories(path() / name);
-    EXPECT_TRUE(write_lora_adapter(path() / name, to_lora_adapter(adapter, description_)).ok());
-  }
-
-  const std::filesystem::path& path() const { return folder_.path(); }
-  std::unique_ptr<AgentModel> open() const {
-    AgentModelOptions options;
-    options.device = "cpu";
-    auto model = AgentModel::open(path().string(), options);
-    EXPECT_TRUE(model.ok()) << to_string(model.error());
-    return std::move(model).value();
-  }
+  Agents() : Agents(std::make_unique<TemporaryFolder>()) {}
+  std::unique_ptr<AgentModel> open() const { return open_on_cpu(path()); }
 
  private:
-  TemporaryFolder folder_;
-  ModelDescription description_;
+  explicit Agents(std::unique_ptr<TemporaryFolder> folder)
+      : UntrainedAgents(folder->path()), temporary_(std::move(folder)) {}
+  std::unique_ptr<TemporaryFolder> temporary_;
 };
-
-// Episodes with an untrained model: nothing but failed turns, and yet each a result.
-std::vector<Episode> babble(AgentModel& model, std::vector<std::uint64_t> numbers, std::size_t in_flight) {
-  Rollout rollout(model.decoder(), &model.dialect().tokenizer());
-  EngineOptions options = engine_options();
-  options.in_flight = in_flight;
-  options.episode.turns = 2;
-  options.episode.samples = 2;
-  options.episode.answer_tokens = 24;
-  auto engine = EpisodeEngine::make(
-      rollout, model.dialect(), test_judge(), [&](AgentRole role) { return model.adapter_of(role); }, options);
-  std::vector<EpisodeRequest> requests;
-  const auto task = shared_task("relu");
-  for (const std::uint64_t number : numbers) requests.push_back({number, task, "", number % 2 == 1 ? task->naive : ""});
-  return (*engine)->run(std::move(requests)).value();
-}
 
 TEST(AgentModel, OpensASetOfAgents) {
   const Agents agents;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "agents/package/package_cache.h"
+#include "agents/package/package_reader.h"
 #include "base/bounded_json.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -115,25 +117,7 @@ Result<fs::path> agents_of_run(const fs::path& folder) {
   return fs::path();
 }
 
-}  // namespace
-
-Result<AgentSet> find_agents(const std::string& name_or_path) {
-  fs::path folder = name_or_path;
-  std::error_code ignored;
-  if (std::find(std::begin(shipped), std::end(shipped), name_or_path) != std::end(shipped) &&
-      !fs::exists(folder, ignored)) {
-    KW_TRY(folder, shipped_folder(name_or_path));
-  }
-  if (!fs::exists(folder / agents_file, ignored)) {
-    const bool here = fs::is_directory(folder, ignored);
-    KW_TRY(const fs::path trained, agents_of_run(here || folder.is_absolute() ? folder : runs_folder() / folder));
-    if (!trained.empty()) folder = trained;
-  }
-  if (!fs::exists(folder / agents_file, ignored)) {
-    AgentSet agents;
-    KW_TRY(agents.base, model_path(name_or_path));
-    return agents;
-  }
+Result<AgentSet> agents_in(const fs::path& folder) {
   const fs::path file = folder / agents_file;
   KW_TRY(const std::string text, read_file(file, max_agents_file_bytes));
   auto agents = parse_agents(text, folder);
@@ -141,11 +125,80 @@ Result<AgentSet> find_agents(const std::string& name_or_path) {
   return agents;
 }
 
-Result<void> write_agents_file(const fs::path& folder, const std::string& base,
-                               const std::map<AgentRole, std::string>& adapters) {
+// A stranger wrote agents.json in it: it may name what the package brings, and the base that the manifest names.
+Result<void> check_inside(const AgentSet& agents, const OpenedPackage& package) {
+  std::error_code ignored;
+  const auto inside = [&](const fs::path& path) {
+    const fs::path relative = path.lexically_relative(package.folder);
+    return !relative.empty() && *relative.begin() != ".." && fs::exists(path, ignored);
+  };
+  for (const auto& [role, path] : agents.adapters)
+    if (!inside(path)) return Error{fmt::format("the package does not have the {}'s adapter", to_string(role)), "", {}};
+  const PackageBase& base = package.manifest.base;
+  if (base.name.empty()) {
+    if (inside(agents.base)) return {};
+    return Error{"the package does not have the base that its agents.json names", "", {}};
+  }
+  KW_TRY(const fs::path here, model_path(base.name));
+  if (agents.base != here) return Error{"agents.json and manifest.json name different bases", "", {}};
+  if (fs::file_size(here, ignored) == base.bytes) return {};
+  return Error{fmt::format("the {} that is here is not the one that these agents are for", base.name),
+               "pack the agents again, --with-base",
+               {here.string(), 0, 0}};
+}
+
+Result<AgentSet> agents_in_package(const fs::path& file) {
+  KW_TRY(const OpenedPackage package, open_package(file));
+  KW_TRY(AgentSet agents, agents_in(package.folder));
+  if (const auto checked = check_inside(agents, package); !checked.ok()) {
+    Error error = checked.error();
+    return error.where.file.empty() ? in_file(std::move(error), file) : error;
+  }
+  std::error_code ignored;
+  if (fs::is_directory(package.folder / "prompts", ignored)) agents.prompts = package.folder / "prompts";
+  if (fs::is_directory(package.folder / "about", ignored)) agents.records = package.folder / "about";
+  return agents;
+}
+
+}  // namespace
+
+Result<AgentSet> find_agents(const std::string& name_or_path) {
+  fs::path folder = name_or_path;
+  fs::path records;
+  std::error_code ignored;
+  if (looks_like_package(folder)) return agents_in_package(folder);
+  if (std::find(std::begin(shipped), std::end(shipped), name_or_path) != std::end(shipped) &&
+      !fs::exists(folder, ignored)) {
+    KW_TRY(folder, shipped_folder(name_or_path));
+  }
+  if (!fs::exists(folder / agents_file, ignored)) {
+    const bool here = fs::is_directory(folder, ignored);
+    const fs::path run = here || folder.is_absolute() ? folder : runs_folder() / folder;
+    KW_TRY(const fs::path trained, agents_of_run(run));
+    if (!trained.empty()) {
+      folder = trained;
+      records = run;
+    }
+  }
+  if (!fs::exists(folder / agents_file, ignored)) {
+    AgentSet agents;
+    KW_TRY(agents.base, model_path(name_or_path));
+    return agents;
+  }
+  KW_TRY(AgentSet agents, agents_in(folder));
+  agents.records = records;
+  return agents;
+}
+
+std::string agents_text(const std::string& base, const std::map<AgentRole, std::string>& adapters) {
   nlohmann::ordered_json json{{"format", 1}, {"base", base}, {"adapters", nlohmann::ordered_json::object()}};
   for (const auto& [role, path] : adapters) json["adapters"][std::string(to_string(role))] = path;
-  return write_file_atomic(folder / agents_file, json.dump(2) + "\n");
+  return json.dump(2) + "\n";
+}
+
+Result<void> write_agents_file(const fs::path& folder, const std::string& base,
+                               const std::map<AgentRole, std::string>& adapters) {
+  return write_file_atomic(folder / agents_file, agents_text(base, adapters));
 }
 
 Result<std::string> content_hash(const AgentSet& agents) {

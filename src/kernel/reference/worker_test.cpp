@@ -120,7 +120,11 @@ TEST(ReferenceWorker, EndsWhatDoesNotEnd) {
   expect_doubling_works();
 }
 
+// Less than a user's texts get: touching all of it must not take the CPU time that they get.
 TEST(ReferenceWorker, HasLittleMemory) {
+  ReferenceLimits limits;
+  limits.memory_bytes = std::uint64_t{512} << 20;
+  const WithLimits less(limits);
   const auto at_once = run("def reference(x):\n    return torch.ones(1 << 34).sum() * x");
   ASSERT_FALSE(at_once.ok());
   EXPECT_NE(at_once.error().message.find("memory"), std::string::npos) << at_once.error().message;

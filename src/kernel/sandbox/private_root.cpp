@@ -92,6 +92,12 @@ void show(const Source& source) {
   if (!make_read_only(place) && !S_ISCHR(source.mode)) ::umount2(place.c_str(), MNT_DETACH);
 }
 
+bool make_scratch(std::uint64_t bytes) {
+  const std::string place = inside(scratch_folder), size = "mode=0700,size=" + std::to_string(bytes);
+  return ::mkdir(place.c_str(), 0700) == 0 &&
+         ::mount("tmpfs", place.c_str(), "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, size.c_str()) == 0;
+}
+
 bool make_working_folder_the_root() {
   if (::syscall(SYS_pivot_root, ".", ".") == 0) {
     if (::umount2(".", MNT_DETACH) != 0) return false;
@@ -112,7 +118,7 @@ Result<void> mount_own_proc() {
   return {};
 }
 
-Result<void> enter_private_root(const std::vector<std::string>& paths, bool processes) {
+Result<void> enter_private_root(const std::vector<std::string>& paths, bool processes, std::uint64_t scratch_bytes) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return failed("keep mounts to itself");
   std::vector<Source> sources = open_sources(paths);
   const auto finish = [&](Result<void> result) {
@@ -139,6 +145,7 @@ Result<void> enter_private_root(const std::vector<std::string>& paths, bool proc
     if (::mkdir("./proc", 0555) == 0 || errno == EEXIST)
       ::mount("proc", "./proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, nullptr);
   }
+  if (scratch_bytes > 0 && !make_scratch(scratch_bytes)) return give_up("make a folder to write in");
   if (!make_working_folder_the_root()) return give_up("leave the old root");
   if (::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
     return finish(failed("make the new root read-only"));

@@ -2,6 +2,7 @@
 // A file system of its own for a process that goes on opening files while it works on what it does not trust (a GPU
 // driver opens its device files again and again): an otherwise empty root in which only named paths exist.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,10 @@ Result<void> mount_own_proc();
 
 // For a process that is alone in its mount namespace and may mount there. Afterwards its root is a read-only tmpfs in
 // which each of `paths` that exists here lies at the same place, read-only; device files can be used as before. A path
-// that is a link is followed. With `processes`, /proc is that of the process's own pid namespace. On failure the
+// that is a link is followed. With `processes`, /proc is that of the process's own pid namespace. With `scratch_bytes`,
+// files of so many bytes in all may be written in `scratch_folder`, and are gone with the process. On failure the
 // process still has the old root.
-Result<void> enter_private_root(const std::vector<std::string>& paths, bool processes);
+inline constexpr const char* scratch_folder = "/scratch";
+Result<void> enter_private_root(const std::vector<std::string>& paths, bool processes, std::uint64_t scratch_bytes = 0);
 
 }  // namespace kw

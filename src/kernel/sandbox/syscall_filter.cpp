@@ -13,6 +13,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <string_view>
 
 namespace kw {
 namespace {
@@ -188,12 +189,15 @@ Result<std::vector<sock_filter>> exported(const Context& context) {
 
 // The driver is a black box that goes on opening its device files, mapping memory and making threads. What it was never
 // seen to need is refused; a new program or a new socket would be the way out of this process.
-Result<SyscallFilter> SyscallFilter::make_for_device() {
+Result<SyscallFilter> SyscallFilter::make_for_device(bool starts_programs) {
   Context context(seccomp_init(SCMP_ACT_ALLOW), &seccomp_release);
   if (context == nullptr) return failed("init", -ENOMEM);
   Rules rules(context);
+  const auto allowed = [&](std::string_view name) {
+    return name == "memfd_create" || (starts_programs && (name == "execve" || name == "vfork"));
+  };
   for (const char* name : hostile_calls)
-    if (std::strcmp(name, "memfd_create") != 0) rules.add(SCMP_ACT_ERRNO(EPERM), name);
+    if (!allowed(name)) rules.add(SCMP_ACT_ERRNO(EPERM), name);
   if (rules.error() != 0) return failed("rule", rules.error());
   SyscallFilter filter;
   KW_TRY(filter.program_, exported(context));
@@ -201,7 +205,7 @@ Result<SyscallFilter> SyscallFilter::make_for_device() {
 }
 
 Result<SyscallFilter> SyscallFilter::make(FilterRole role) {
-  if (role == FilterRole::device) return make_for_device();
+  if (role == FilterRole::device || role == FilterRole::programs) return make_for_device(role == FilterRole::programs);
   Context context(seccomp_init(SCMP_ACT_ERRNO(EPERM)), &seccomp_release);
   if (context == nullptr) return failed("init", -ENOMEM);
   Rules rules(context);

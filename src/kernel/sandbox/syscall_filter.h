@@ -14,6 +14,7 @@ enum class FilterRole {
   compiler,  // one compilation: memory, clocks, writing to what is open; nothing else
   service,   // starts and stops compilers: also fork, wait, kill, pipes, limits, and installing the filter above
   device,    // a loaded GPU driver: everything but what only an intruder asks for
+  programs,  // the same, for a process in a private root that starts the programs there
   // libtorch, which writes machine code for itself (oneDNN's products), and the process that starts and stops such ones
   reference,
   reference_service,
@@ -27,7 +28,7 @@ class SyscallFilter {
   Result<void> install() const;
 
  private:
-  static Result<SyscallFilter> make_for_device();
+  static Result<SyscallFilter> make_for_device(bool starts_programs);
 
   std::vector<sock_filter> program_;
 };
