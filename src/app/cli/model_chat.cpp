@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <iostream>
 
+#include "agents/episode/agent_set.h"
 #include "app/cli/model_command.h"
 #include "app/cli/model_load.h"
 #include "app/cli/model_source.h"
 #include "base/interrupt.h"
-#include "model/decoder/model_name.h"
 #include "model/rollout/rollout.h"
 #include "model/tokenizer/chatml.h"
 
@@ -135,8 +135,8 @@ Result<void> talk(Context& context, const ChatArguments& arguments) {
   KW_TRY(const std::vector<Adapter> adapters, load_adapters(arguments.adapter, files.description()));
   std::string system = arguments.system;
   if (!arguments.has_system) {
-    KW_TRY(const auto path, model_path(arguments.model));
-    KW_TRY(const ModelSource source, ModelSource::open(path));
+    KW_TRY(const AgentSet agents, find_agents(arguments.model));
+    KW_TRY(const ModelSource source, ModelSource::open(agents.base));
     system = default_system(source.chat_template());
   }
   ThreadTeam team;
