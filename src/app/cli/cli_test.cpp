@@ -25,11 +25,14 @@ const std::string good_kernel = root + "/examples/softmax_shared.cu";
 
 TEST(CommandLine, HelpAndBadUsage) {
   EXPECT_EQ(run({"--help"}).exit_code, 0);
-  EXPECT_NE(run({"compile", "--help"}).output.find("Example:"), std::string::npos);
+  EXPECT_NE(run({"compile", "--help"}).output.find("Examples:"), std::string::npos);
   for (const std::vector<std::string>& bad : {std::vector<std::string>{},
                                               {"no_such"},
                                               {"compile"},
                                               {"compile", "softmax"},
+                                              {"compile", "softmax", "--whole-program", good_kernel},
+                                              {"compile", "--whole-program", good_kernel, "-Xcompiler", "-fplugin=x"},
+                                              {"compile", "--whole-program", "/no/such.cu"},
                                               {"tasks"},
                                               {"tasks", "list", "--tier", "9"},
                                               {"compile", "softmax", "/no/such.cu"},
@@ -87,6 +90,23 @@ TEST(CommandLine, ErrorsAreJsonWhenAskedFor) {
 }
 
 // Who names a GPU wants that one: the emulator is no answer.
+TEST(CommandLine, WholeProgramsNeedNvcc) {
+  const auto without = run_child(
+      {{KW_PROGRAM, "compile", "--whole-program", "-"}, "int main() {}\n", "", {"KERNELWRIGHT_NVCC=/no/such/nvcc"}},
+      {.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}});
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(without->exit_code, 2);
+  EXPECT_NE(without->error_output.find("/no/such/nvcc"), std::string::npos) << without->error_output;
+  const auto outcome = run({"compile", "--whole-program", "-", "--json"}, "__global__ void f(int* x) { *x = y; }\n");
+  if (outcome.exit_code == 2) GTEST_SKIP() << outcome.output;
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.error_output;
+  const Json json = Json::parse(outcome.output);
+  EXPECT_FALSE(json["compiled"].get<bool>());
+  EXPECT_EQ(json["diagnostics"][0]["line"], 1);
+  EXPECT_EQ(json["diagnostics"][0]["column"], 34);
+  EXPECT_EQ(json["diagnostics"][0]["message"], "identifier \"y\" is undefined");
+}
+
 TEST(CommandLine, AGpuThatIsNotThereIsAnError) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"judge", "softmax", good_kernel, "--gpu", "77"},

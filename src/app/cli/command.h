@@ -34,6 +34,7 @@ void add_model_command(CLI::App& app, Context& context);
 void add_bench_command(CLI::App& app, Context& context);
 void add_reward_command(CLI::App& app, Context& context);
 void add_agent_commands(CLI::App& app, Context& context);  // prompt, answer
+void add_package_command(CLI::App& app, Context& context);
 void add_report_command(CLI::App& app, Context& context);
 void add_data_command(CLI::App& app, Context& context);
 void add_converse_commands(CLI::App& app, Context& context);  // generate, optimize

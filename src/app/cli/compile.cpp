@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "app/cli/command.h"
+#include "app/cli/compile_command.h"
 #include "app/cli/kernel_argument.h"
 #include "base/file.h"
 #include "base/table.h"
@@ -19,6 +20,7 @@ struct CompileArguments {
   std::string architecture = "sm_90";
   std::string ptx_file;
   std::string cubin_file;
+  std::string whole_program;
   bool no_cache = false;
 };
 
@@ -58,18 +60,6 @@ Json finding_json(const Finding& finding) {
   return {{"rule", finding.rule},       {"severity", to_string(finding.severity)},
           {"line", finding.where.line}, {"column", finding.where.column},
           {"message", finding.message}, {"advice", finding.advice}};
-}
-
-Json diagnostic_json(const Diagnostic& diagnostic) {
-  Json json{{"severity", to_string(diagnostic.severity)},
-            {"file", diagnostic.file},
-            {"line", diagnostic.line},
-            {"column", diagnostic.column},
-            {"message", diagnostic.message}};
-  if (!diagnostic.code.empty()) json["code"] = diagnostic.code;
-  if (!diagnostic.notes.empty()) json["notes"] = diagnostic.notes;
-  if (!diagnostic.advice.empty()) json["advice"] = diagnostic.advice;
-  return json;
 }
 
 Json build_json(const KernelBuild& build, const Task& task, const CompileArguments& arguments,
@@ -118,11 +108,7 @@ Json build_json(const KernelBuild& build, const Task& task, const CompileArgumen
 }
 
 void print_build(const KernelBuild& build, const Task& task, GpuArchitecture architecture) {
-  for (const Diagnostic& diagnostic : build.compiled.diagnostics) {
-    std::cout << to_string(diagnostic) << "\n";
-    for (const std::string& note : diagnostic.notes) std::cout << "    " << note << "\n";
-    if (!diagnostic.advice.empty()) std::cout << "    advice: " << diagnostic.advice << "\n";
-  }
+  print_diagnostics(build.compiled.diagnostics);
   for (const auto* list : {&build.findings, &build.pitfalls}) {
     for (const Finding& finding : *list) std::cout << to_string(finding) << "\n";
   }
@@ -165,6 +151,11 @@ void run_compile(Context& context, const CompileArguments& arguments) {
     return fail(context,
                 Error{"the architecture '" + arguments.architecture + "' is not known", "choose one of " + known, {}});
   }
+  if (!arguments.whole_program.empty()) return compile_program(context, arguments.whole_program, *architecture);
+  if (arguments.kernel.empty())
+    return fail(context, Error{"a task and a kernel are needed",
+                               "kernelwright compile TASK KERNEL.cu, or compile --whole-program FILE.cu",
+                               {}});
   const auto task = task_from_argument(arguments.task);
   if (!task.ok()) return fail(context, task.error());
   const auto text = read_kernel_argument(arguments.kernel);
@@ -194,20 +185,46 @@ void run_compile(Context& context, const CompileArguments& arguments) {
 
 }  // namespace
 
+Json diagnostic_json(const Diagnostic& diagnostic) {
+  Json json{{"severity", to_string(diagnostic.severity)},
+            {"file", diagnostic.file},
+            {"line", diagnostic.line},
+            {"column", diagnostic.column},
+            {"message", diagnostic.message}};
+  if (!diagnostic.code.empty()) json["code"] = diagnostic.code;
+  if (!diagnostic.notes.empty()) json["notes"] = diagnostic.notes;
+  if (!diagnostic.advice.empty()) json["advice"] = diagnostic.advice;
+  return json;
+}
+
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics) {
+    std::cout << to_string(diagnostic) << "\n";
+    for (const std::string& note : diagnostic.notes) std::cout << "    " << note << "\n";
+    if (!diagnostic.advice.empty()) std::cout << "    advice: " << diagnostic.advice << "\n";
+  }
+}
+
 void add_compile_command(CLI::App& app, Context& context) {
   auto* compile =
       app.add_subcommand("compile", "Compiles a kernel for a task: diagnostics, resources, occupancy, pitfalls, risk");
   auto arguments = std::make_shared<CompileArguments>();
   add_json_flag(*compile, context);
-  compile->add_option("TASK", arguments->task, "a task of the suite by name, a task's folder, or a YAML file")
-      ->required();
-  compile->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input")->required();
+  compile->add_option("TASK", arguments->task, "a task of the suite by name, a task's folder, or a YAML file");
+  compile->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input");
+  auto* whole = compile->add_option("--whole-program", arguments->whole_program,
+                                    "instead: a complete program, compiled by nvcc in the sandbox and never run");
   compile->add_option("--arch", arguments->architecture, "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100 or sm_100a")
       ->capture_default_str();
-  compile->add_option("--ptx", arguments->ptx_file, "write the PTX to this file");
-  compile->add_option("--cubin", arguments->cubin_file, "write the cubin to this file");
+  auto* ptx = compile->add_option("--ptx", arguments->ptx_file, "write the PTX to this file");
+  auto* cubin = compile->add_option("--cubin", arguments->cubin_file, "write the cubin to this file");
   compile->add_flag("--no-cache", arguments->no_cache, "ignore cached results");
-  compile->footer("Example:\n  kernelwright compile softmax examples/softmax_shared.cu --arch sm_80 --ptx softmax.ptx");
+  for (auto* option : {compile->get_option("TASK"), compile->get_option("KERNEL.cu"), ptx, cubin})
+    whole->excludes(option);
+  compile->footer(
+      "Examples:\n"
+      "  kernelwright compile softmax examples/softmax_shared.cu --arch sm_80 --ptx softmax.ptx\n"
+      "  kernelwright compile --whole-program my_program.cu");
   compile->callback([&context, arguments] { run_compile(context, *arguments); });
 }
 

@@ -12,6 +12,7 @@
 #include "base/table.h"
 #include "kernel/compile/nvrtc.h"
 #include "kernel/compile/service.h"
+#include "kernel/compile/whole_program.h"
 #include "kernel/gpu/pool.h"
 #include "kernel/performance/device_profile.h"
 #include "kernel/reference/instruction_set.h"
@@ -98,14 +99,24 @@ Part check_compile_service() {
           fmt::format("compiled a kernel for sm_90 in {:.0f} ms in a sandboxed worker", result.compile_ms), ""};
 }
 
+bool in_container() {
+  std::error_code ignored;
+  return std::filesystem::exists("/.dockerenv", ignored) || std::filesystem::exists("/run/.containerenv", ignored);
+}
+
+// Docker's profiles refuse new namespaces and mounts, to root inside as well; the host's settings do not help there.
+std::string sandbox_fix(const Protection& protection, bool container) {
+  if (protection.own_user && protection.empty_root) return "";
+  if (container)
+    return "start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+           "(docs/container.md); the program makes its own, narrower filter";
+  return "sysctl -w kernel.unprivileged_userns_clone=1  (or kernel.apparmor_restrict_unprivileged_userns=0)";
+}
+
 Part check_sandbox() {
   const Protection protection = probe_protection();
   if (protection.full()) return {"sandbox", Health::works, "full: namespaces, system-call filter, limits", ""};
-  const char* fix =
-      protection.own_user
-          ? ""
-          : "sysctl -w kernel.unprivileged_userns_clone=1  (or kernel.apparmor_restrict_unprivileged_userns=0)";
-  return {"sandbox", Health::weaker, summary(protection), fix};
+  return {"sandbox", Health::weaker, summary(protection), sandbox_fix(protection, in_container())};
 }
 
 Part check_torch() {
@@ -198,19 +209,19 @@ Part check_tool(const std::string& name, const std::string& program, const std::
 }
 
 void run_doctor(Context& context) {
-  const std::vector<Part> parts = {
-      check_processor(),
-      check_nvrtc(),
-      check_sandbox(),
-      check_compile_service(),
-      check_torch(),
-      check_suite(),
-      check_cache(),
-      check_emulator(),
-      check_gpu(),
-      check_torch_on_gpu(),
-      check_tool("nvcc", "nvcc", "not on PATH: whole programs with host code cannot be built"),
-      check_tool("profiler (ncu)", "ncu", "not on PATH: only needed to profile on a GPU")};
+  const std::vector<Part> parts = {check_processor(),
+                                   check_nvrtc(),
+                                   check_sandbox(),
+                                   check_compile_service(),
+                                   check_torch(),
+                                   check_suite(),
+                                   check_cache(),
+                                   check_emulator(),
+                                   check_gpu(),
+                                   check_torch_on_gpu(),
+                                   check_tool("nvcc", find_nvcc().ok() ? find_nvcc()->string() : "nvcc",
+                                              "not here: whole programs with host code cannot be compiled"),
+                                   check_tool("profiler (ncu)", "ncu", "not on PATH: only needed to profile on a GPU")};
   bool missing = false;
   Json json = Json::array();
   Table table({"part", "state", "found", "what to do"});

@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   add_reward_command(app, context);
   add_agent_commands(app, context);
   add_report_command(app, context);
+  add_package_command(app, context);
   add_data_command(app, context);
   add_converse_commands(app, context);
   add_evaluate_command(app, context);
@@ -72,6 +73,7 @@ int run(int argc, char** argv) {
       "  kernelwright serve                                      agents and judge over HTTP, with a web page\n"
       "  kernelwright experiment status night                    A/B rollout of agents: which set is better\n"
       "  kernelwright report runs/night                          a run as one HTML page\n"
+      "  kernelwright package night -o agents.kwz                all agents of a run in one file\n"
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"

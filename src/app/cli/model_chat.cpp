@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <iostream>
 
+#include "agents/episode/agent_set.h"
 #include "app/cli/model_command.h"
 #include "app/cli/model_load.h"
 #include "base/interrupt.h"
-#include "model/decoder/model_name.h"
 #include "model/rollout/rollout.h"
 #include "model/tokenizer/chatml.h"
 #include "model/weights/chat_template.h"
@@ -126,8 +126,8 @@ Result<void> talk(Context& context, const ChatArguments& arguments) {
   KW_TRY(const std::vector<Adapter> adapters, load_adapters(arguments.adapter, files.description()));
   std::string system = arguments.system;
   if (!arguments.has_system) {
-    KW_TRY(const auto path, model_path(arguments.model));
-    system = default_system_of(chat_template_of(path));
+    KW_TRY(const AgentSet agents, find_agents(arguments.model));
+    system = default_system_of(chat_template_of(agents.base));
   }
   ThreadTeam team;
   // Rows beyond the tokenizer are padding.

@@ -3,10 +3,10 @@
 #include <iostream>
 #include <map>
 
+#include "agents/episode/agent_set.h"
 #include "app/cli/model_command.h"
 #include "app/cli/model_source.h"
 #include "base/table.h"
-#include "model/decoder/model_name.h"
 #include "model/weights/lora_adapter.h"
 
 namespace kw::cli {
@@ -141,8 +141,9 @@ void print_adapter(Context& context, const fs::path& folder, const LoraAdapter& 
 }
 
 void run_info(Context& context, const std::string& name, bool tensors) {
-  const auto path = model_path(name);
-  if (!path.ok()) return fail(context, path.error());
+  const auto agents = find_agents(name);
+  if (!agents.ok()) return fail(context, agents.error());
+  const fs::path* path = &agents->base;
   if (fs::exists(*path / "adapter_config.json") && !fs::exists(*path / "config.json")) {
     const auto adapter = read_lora_adapter(*path);
     if (!adapter.ok()) return fail(context, adapter.error());
@@ -160,9 +161,9 @@ struct TokenizeArguments {
 };
 
 void run_tokenize(Context& context, const TokenizeArguments& arguments) {
-  const auto path = model_path(arguments.model);
-  if (!path.ok()) return fail(context, path.error());
-  const auto source = ModelSource::open(*path);
+  const auto agents = find_agents(arguments.model);
+  if (!agents.ok()) return fail(context, agents.error());
+  const auto source = ModelSource::open(agents->base);
   if (!source.ok()) return fail(context, source.error());
   const auto tokenizer = source->tokenizer();
   if (!tokenizer.ok()) return fail(context, tokenizer.error());
@@ -187,7 +188,8 @@ void add_model_info_commands(CLI::App& model, Context& context) {
   add_json_flag(*info, context);
   auto name = std::make_shared<std::string>();
   auto tensors = std::make_shared<bool>(false);
-  info->add_option("MODEL", *name, "GGUF file, Hugging Face folder, adapter folder, or a fetched name")->required();
+  info->add_option("MODEL", *name, "GGUF file, Hugging Face folder, adapter folder, agents, or a fetched name")
+      ->required();
   info->add_flag("--tensors", *tensors, "list every tensor");
   info->footer("Examples:\n  kernelwright model info smollm2-135m\n  kernelwright model info my_adapter --json");
   info->callback([&context, name, tensors] { run_info(context, *name, *tensors); });

@@ -318,9 +318,10 @@ Result<void> settle(Configuration& configuration) {
   }
   for (const char* key : {"model.start", "data.store", "sft.conversations"}) {
     const fs::path path = configuration.text(key);
-    // A name alone may be that of a model or run.
-    if (path.empty() || path.is_absolute() || (!path.has_parent_path() && std::string_view(key) == "model.start"))
-      continue;
+    // A name alone may be that of a model or run, unless it is a file.
+    std::error_code ignored;
+    const bool named = !path.has_parent_path() && !fs::is_regular_file(path, ignored);
+    if (path.empty() || path.is_absolute() || (named && std::string_view(key) == "model.start")) continue;
     const std::string whole = fs::absolute(path).lexically_normal().string();
     KW_TRY_VOID(configuration.set(fmt::format("{}={}", key, whole), configuration.origin(key)));
   }

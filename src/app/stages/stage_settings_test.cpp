@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
+
 namespace kw {
 namespace {
 
@@ -83,6 +85,15 @@ TEST(StageSettings, ShapesAreModelsFromNothingAndPathsAreAbsolute) {
   ASSERT_TRUE(settle(run).ok());
   EXPECT_TRUE(run.text("model.start").ends_with("/runs/x"));
   EXPECT_TRUE(run.text("model.start").starts_with("/"));
+  // A package in the working folder is a file, whatever its name.
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  EXPECT_TRUE(write_file_atomic("agents.kwz", "").ok());
+  Configuration package = configured({"model.start=agents.kwz"});
+  EXPECT_TRUE(settle(package).ok());
+  std::filesystem::current_path(before);
+  EXPECT_EQ(package.text("model.start"), std::filesystem::canonical(folder.path()) / "agents.kwz");
 }
 
 }  // namespace

@@ -36,6 +36,9 @@ class WholePrograms : public testing::Test {
   }
 };
 
+// Dozens of compilations.
+class WholeProgramsSlow : public WholePrograms {};
+
 TEST_F(WholePrograms, ResourcesOfEachKernel) {
   const WholeProgram program = compiled(R"(
 #include <cstdio>
@@ -79,7 +82,7 @@ TEST_F(WholePrograms, MistakesHaveLineAndColumn) {
   EXPECT_EQ(assembly.diagnostics[0].line, 2u) << all_said(assembly);
 }
 
-TEST_F(WholePrograms, NoFileOfTheMachineIsRead) {
+TEST_F(WholeProgramsSlow, NoFileOfTheMachineIsRead) {
   const TemporaryFolder folder;
   const std::string secret = (folder.path() / "secret.h").string();
   ASSERT_TRUE(write_file_atomic(secret, "XYZZY_SECRET_TEXT\n").ok());
@@ -108,7 +111,7 @@ TEST_F(WholePrograms, NothingOfTheProgramRuns) {
   EXPECT_FALSE(std::filesystem::exists(mark));
 }
 
-TEST_F(WholePrograms, LimitsHold) {
+TEST_F(WholeProgramsSlow, LimitsHold) {
   // Instantiations without end use up the time or memory, or the compiler's own limit of depth.
   WholeProgramOptions options;
   options.wall = std::chrono::seconds(20);
