@@ -45,7 +45,8 @@ VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD curl -fsS -o /dev/null http://127.0.0.1:8000/health || exit 1
 ENTRYPOINT ["kernelwright"]
-CMD ["serve", "--listen", "0.0.0.0:8000", "--model", "tiny", "--judge-workers", "2"]
+# Who publishes the port decides who reaches it; compose.yaml has keys.
+CMD ["serve", "--listen", "0.0.0.0:8000", "--open-to-all", "--model", "tiny", "--judge-workers", "2"]
 
 FROM runtime AS cpu
 COPY --from=build /opt/kernelwright /opt/kernelwright

@@ -24,7 +24,7 @@ struct ServeArguments {
   std::string socket, key_file, tls_cert, tls_key, device = "auto", backend = "auto", profile, runs, folder;
   int judge_workers = 0;
   int drain_s = 30;
-  bool quiet = false;
+  bool quiet = false, open_to_all = false;
 };
 
 bool is_loopback(const std::string& host) {
@@ -57,10 +57,11 @@ Result<ServeOptions> service_options(const ServeArguments& arguments, std::optio
   if (!arguments.key_file.empty()) {
     KW_TRY(keys, ApiKeys::load(arguments.key_file));
     options.http.keys = &*keys;
-  } else if (arguments.socket.empty()) {
+  } else if (arguments.socket.empty() && !arguments.open_to_all) {
     if (!is_loopback(options.http.host))
       return Error{fmt::format("without keys the service listens on this machine alone, not on {}", options.http.host),
-                   "--api-key-file FILE names a file of keys; `kernelwright serve --help` shows how to make one",
+                   "--api-key-file FILE names a file of keys (`kernelwright serve --help` shows how to make one); in a network "
+                   "of your own, --open-to-all does without",
                    {}};
     options.http.allowed_hosts = {"localhost", "127.0.0.1", "::1", "[::1]", options.http.host};
   }
@@ -84,7 +85,9 @@ Result<void> serve(Context& context, const ServeArguments& arguments) {
   KW_TRY_VOID(service->wait_until_ready());
   std::cerr << "ready" << (page ? "; the page is at " + service->address() + "/" : std::string()) << "\n";
   if (arguments.key_file.empty() && page)
-    std::cerr << "There are no keys, so only this machine is served; --api-key-file FILE admits others.\n";
+    std::cerr << (arguments.open_to_all
+                      ? "There are no keys: whoever reaches this address may use it.\n"
+                      : "There are no keys, so only this machine is served; --api-key-file FILE admits others.\n");
   while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   std::cerr << "draining: requests that were accepted are answered\n";
   clear_interrupt();  // a second Ctrl-C ends the program at once
@@ -114,6 +117,8 @@ void add_serve_command(CLI::App& app, Context& context) {
       ->add_option("--api-key-file", arguments->key_file,
                    "who may use it: a line `NAME SHA256-OF-KEY [REQUESTS-PER-MINUTE] [AT-A-TIME]` for each key")
       ->check(CLI::ExistingFile);
+  command->add_flag("--open-to-all", arguments->open_to_all,
+                    "without keys, listen on any address: for a container or a network of your own");
   command->add_option("--admin", arguments->admins, "name of a key that may start, promote and abort experiments");
   auto* cert = command->add_option("--tls-cert", arguments->tls_cert, "certificate with its chain (PEM), for HTTPS");
   auto* key = command->add_option("--tls-key", arguments->tls_key, "its private key (PEM)");
