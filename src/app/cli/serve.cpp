@@ -59,10 +59,11 @@ Result<ServeOptions> service_options(const ServeArguments& arguments, std::optio
     options.http.keys = &*keys;
   } else if (arguments.socket.empty() && !arguments.open_to_all) {
     if (!is_loopback(options.http.host))
-      return Error{fmt::format("without keys the service listens on this machine alone, not on {}", options.http.host),
-                   "--api-key-file FILE names a file of keys (`kernelwright serve --help` shows how to make one); in a network "
-                   "of your own, --open-to-all does without",
-                   {}};
+      return Error{
+          fmt::format("without keys the service listens on this machine alone, not on {}", options.http.host),
+          "--api-key-file FILE names a file of keys (`kernelwright serve --help` shows how to make one); in a network "
+          "of your own, --open-to-all does without",
+          {}};
     options.http.allowed_hosts = {"localhost", "127.0.0.1", "::1", "[::1]", options.http.host};
   }
   options.device = arguments.device;
