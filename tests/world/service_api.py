@@ -9,6 +9,7 @@ import re
 import sys
 import tempfile
 import threading
+import time
 import urllib.parse
 
 from service_under_test import ROOT, Service, service
@@ -159,6 +160,9 @@ def looking(running):
         real = re.sub(r"{\w+}", "nothing", path)
         allowed = call(running, "OPTIONS", real)[1].get("Allow", "").replace(" ", "").split(",")
         check(f"{path} {allowed}", {m.upper() for m in methods} <= set(allowed))
+    for origin, status in (("http://evil.example", 403), ("null", 403), (running.address, 200)):
+        check(f"from {origin}", call(running, "POST", "/v1/judge", {"task": "softmax", "kernel": GOOD}, {"Origin": origin})[0] == status)
+    check("another name for this machine", call(running, "GET", "/v1/tasks", headers={"Host": "evil.example"})[0] == 421)
     check("no other path", call(running, "GET", "/v1/nothing")[0] == 404)
     check("no other method", call(running, "PUT", "/v1/tasks")[0] == 405)
 
@@ -170,10 +174,11 @@ def experiments(running):
     check("started", call(running, "POST", "/v1/experiments/night/start", {"actor": "ada"})[2]["state"] == "running")
     for i in range(4):
         call(running, "POST", "/v1/generate", {"task": "relu", "user": f"user-{i}"})
-    for _ in range(100):
+    for _ in range(1200):  # an outcome is counted after its answer was sent
         shown = call(running, "GET", "/v1/experiments/night")[2]
         if sum(arm["requests"] for arm in shown["arms"]) == 4:
             break
+        time.sleep(0.1)
     check("outcomes are counted", sum(arm["requests"] for arm in shown["arms"]) == 4)
     check("listed", call(running, "GET", "/v1/experiments")[2]["experiments"][0]["name"] == "night")
     stopped = call(running, "POST", "/v1/experiments/night/abort", {"actor": "ada", "reason": "enough"})[2]

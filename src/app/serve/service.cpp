@@ -4,6 +4,18 @@
 #include "app/serve/service_routes.h"
 
 namespace kw {
+namespace {
+
+// A page of another site can send requests to this machine without asking; browsers then name that site.
+bool changes_from_another_site(const HttpRequest& request) {
+  const std::string& origin = request.header("origin");
+  if (origin.empty() || request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS")
+    return false;
+  const std::size_t scheme = origin.find("://");
+  return scheme == std::string::npos || origin.substr(scheme + 3) != request.header("host");
+}
+
+}  // namespace
 
 Service::Service(ServeOptions options) : options_(std::move(options)), parts_(std::make_unique<ServiceParts>()) {}
 
@@ -30,6 +42,8 @@ Result<std::unique_ptr<Service>> Service::start(ServeOptions options) {
   };
   KW_TRY(service->server_,
          HttpServer::start(std::move(http), [self](HttpRequest request, std::shared_ptr<HttpReply> reply) {
+           if (changes_from_another_site(request))
+             return reply->respond(http_error(403, "pages of other sites may not use this service"));
            self->router_(std::move(request), std::move(reply));
          }));
   service->counted_ = service->server_.get();
