@@ -84,6 +84,25 @@ std::pair<std::uint32_t, std::uint32_t> place_in_program(std::string_view ptx, s
   return place;
 }
 
+std::string_view line_of(std::string_view text, std::uint32_t number) {
+  for (; number > 1 && !text.empty(); --number) text.remove_prefix(std::min(text.size() - 1, text.find('\n')) + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+// The column in the user's line of a place in the line as the front end shows it: `__global__` has become an attribute
+// there. What stands left or right of everything expanded is found; 0 for what lies between.
+std::uint32_t column_in(std::string_view line, std::string_view shown, std::size_t place) {
+  const auto same = [](char a, char b) { return a == b || (a == '\t' && b == ' '); };
+  const std::size_t left = static_cast<std::size_t>(
+      std::mismatch(line.begin(), line.end(), shown.begin(), shown.end(), same).first - line.begin());
+  if (place < left) return static_cast<std::uint32_t>(std::min<std::size_t>(place + 1, UINT32_MAX));
+  const std::size_t right = static_cast<std::size_t>(
+      std::mismatch(line.rbegin(), line.rend(), shown.rbegin(), shown.rend(), same).first - line.rbegin());
+  const std::size_t behind = shown.size() - std::min(shown.size(), place);
+  if (behind == 0 || behind > right) return 0;
+  return static_cast<std::uint32_t>(std::min<std::size_t>(line.size() - behind + 1, UINT32_MAX));
+}
+
 class NvccLogParser {
  public:
   explicit NvccLogParser(const NvccLogContext& context) : context_(context) {}
@@ -114,8 +133,11 @@ class NvccLogParser {
     const bool caret = trimmed(line) == "^";
     if (echo_lines_ > 0) {
       --echo_lines_;
-      if (caret && first >= 2 && !list_.empty() && list_.back().column == 0)
-        list_.back().column = static_cast<std::uint32_t>(std::min<std::size_t>(first - 1, UINT32_MAX));
+      if (!caret) {
+        shown_ = line.substr(2);
+      } else if (first >= 2 && !list_.empty() && list_.back().column == 0 && in_program_) {
+        list_.back().column = column_in(line_of(context_.text, list_.back().line), shown_, first - 2);
+      }
       return;
     }
     if (!caret && first >= 8) add_note(trimmed(line));
@@ -134,8 +156,10 @@ class NvccLogParser {
     if (!user_line || !number.empty() || !severity) return false;
     diagnostic.severity = *severity;
     diagnostic.line = *user_line;
+    in_program_ = line.substr(0, open) == whole_program_name;
     add(std::move(diagnostic), line.substr(0, open), rest);
     echo_lines_ = 2;
+    shown_ = {};
     return true;
   }
 
@@ -210,6 +234,8 @@ class NvccLogParser {
   const NvccLogContext& context_;
   std::vector<Diagnostic> list_;
   int echo_lines_ = 0;
+  std::string_view shown_;  // the line that the front end repeats
+  bool in_program_ = false;
 };
 
 }  // namespace

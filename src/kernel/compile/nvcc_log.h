@@ -16,7 +16,8 @@ inline constexpr const char* whole_program_name = "program.cu";
 
 struct NvccLogContext {
   std::string_view file_name;  // what the user calls the file
-  std::string_view ptx;        // ptxas names lines of it; with line information
+  std::string_view ptx = {};   // ptxas names lines of it; with line information
+  std::string_view text = {};  // the program: the front end shows lines with macros expanded
 };
 
 std::vector<Diagnostic> parse_nvcc_log(std::string_view log, const NvccLogContext& context);

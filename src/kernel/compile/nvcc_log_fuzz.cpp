@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view all(reinterpret_cast<const char*>(data), size);
   const std::string_view log = all.substr(0, all.find('\x1e'));
   const std::string_view ptx = all.substr(std::min(all.size(), log.size() + 1));
-  const auto diagnostics = parse_nvcc_log(log, {"user.cu", ptx});
+  const auto diagnostics = parse_nvcc_log(log, {"user.cu", ptx, ptx});
   KW_CHECK(diagnostics.size() <= max_diagnostics);
   for (const Diagnostic& diagnostic : diagnostics) {
     KW_CHECK(diagnostic.message.size() <= 3 * max_diagnostic_bytes + 8);

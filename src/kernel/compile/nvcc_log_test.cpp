@@ -8,9 +8,10 @@ namespace kw {
 namespace {
 
 // The texts are those of nvcc 13.0 with g++ 12.
-std::vector<std::string> lines_of(std::string_view log, std::string_view ptx = {}) {
+std::vector<std::string> lines_of(std::string_view log, std::string_view ptx = {}, std::string_view text = {}) {
   std::vector<std::string> lines;
-  for (const Diagnostic& diagnostic : parse_nvcc_log(log, {"mine.cu", ptx})) lines.push_back(to_string(diagnostic));
+  for (const Diagnostic& diagnostic : parse_nvcc_log(log, {"mine.cu", ptx, text}))
+    lines.push_back(to_string(diagnostic));
   return lines;
 }
 
@@ -24,9 +25,22 @@ TEST(NvccLog, TheFrontEndsCaretIsTheColumn) {
                      "   int i = 0, unused;\n"
                      "              ^\n\n"
                      "Remark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"\n\n"
-                     "1 error detected in the compilation of \"program.cu\".\n"),
+                     "1 error detected in the compilation of \"program.cu\".\n",
+                     "", "\n\n  x[0] = y;\n\n\tint i = 0, unused;\n"),
             (Lines{"mine.cu:3:10: error: identifier \"y\" is undefined",
                    "mine.cu:5:13: warning: variable \"unused\" was declared but never referenced [177-D]"}));
+}
+
+TEST(NvccLog, ColumnsAreThoseOfTheTextBeforeMacros) {
+  const std::string log =
+      "program.cu(1): error: identifier \"y\" is undefined\n"
+      "  __attribute__((global)) void f(int* x) { *x = y; }\n"
+      "                                                ^\n";
+  EXPECT_EQ(lines_of(log, "", "__global__ void f(int* x) { *x = y; }\n"),
+            Lines{"mine.cu:1:34: error: identifier \"y\" is undefined"});
+  // Within what a macro became there is none.
+  EXPECT_EQ(lines_of(log, "", "KERNEL(y)\n"), Lines{"mine.cu:1: error: identifier \"y\" is undefined"});
+  EXPECT_EQ(lines_of(log), Lines{"mine.cu:1: error: identifier \"y\" is undefined"});
 }
 
 TEST(NvccLog, TheHostCompilerAndTheAssembler) {

@@ -77,10 +77,10 @@ class Worker {
   int socket_;
 };
 
-WholeProgram result_of(const NvccAnswer& answer, const std::string& file_name) {
+WholeProgram result_of(const NvccAnswer& answer, const std::string& file_name, const std::string& text) {
   WholeProgram program;
   program.compiled = answer.succeeded;
-  program.diagnostics = parse_nvcc_log(answer.log, {file_name, answer.ptx});
+  program.diagnostics = parse_nvcc_log(answer.log, {file_name, answer.ptx, text});
   program.problem = answer.problem;
   const bool said =
       std::ranges::any_of(program.diagnostics, [](const Diagnostic& each) { return each.severity == Severity::error; });
@@ -144,7 +144,7 @@ Result<WholeProgram> compile_whole_program(const std::string& text, const std::s
     return Error{"the process that compiles whole programs has ended without an answer", "", {}};
   if (!answer.refused.empty())
     return Error{answer.refused, "`kernelwright doctor` says what the sandbox lacks here", {}};
-  WholeProgram program = result_of(answer, file_name);
+  WholeProgram program = result_of(answer, file_name, text);
   program.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
   return program;
 }
