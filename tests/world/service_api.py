@@ -228,6 +228,26 @@ def killed():
             second.kill()
 
 
+def stopped():
+    """SIGTERM while a long conversation goes on: it is cut after the time for it, and the next service ends it."""
+    with tempfile.TemporaryDirectory() as folder:
+        first = Service(folder, "--drain-seconds", "1")
+        first.wait_until_ready()
+        ask = {"task": "layer_norm", "turns": 3, "samples": 8, "seed": 2, "temperature": 1, "stream": True}
+        stream = events(first, "POST", "/v1/optimize", ask)
+        identity = next(stream)[2]["id"]
+        first.end()
+        check("cut", any("cut" in line for line in first.said) or list(stream)[-1][1] == "end")
+        second = Service(folder)
+        try:
+            second.wait_until_ready()
+            told = list(events(second, "GET", f"/v1/conversations/{identity}/events"))
+            check("it ends under its id", told[0][2]["id"] == identity and told[-1][1] == "end" and told[-1][2]["end"] != "error")
+            second.end()
+        finally:
+            second.kill()
+
+
 def keys():
     with tempfile.NamedTemporaryFile("w") as file:
         for name, key in (("ada", "secret-a"), ("bob", "secret-b")):
@@ -252,5 +272,6 @@ with service() as running:
     looking(running)
     experiments(running)
 killed()
+stopped()
 keys()
 print(f"{passed} passed, 0 failed")

@@ -291,6 +291,19 @@ void AgentService::drain() {
   all_ended_.wait(lock, [&] { return unanswered_ == 0; });
 }
 
+void AgentService::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    draining_ = true;
+  }
+  cancel_all(std::nullopt);
+  {
+    const std::lock_guard lock(mutex_);
+    wake();
+  }
+  drain();
+}
+
 Result<std::vector<std::int32_t>> AgentService::prompt_of(const std::vector<ChatMessage>& messages, Speaker speaker) {
   const std::lock_guard lock(encoder_mutex_);
   return chat_prompt(*encoder_, model_->dialect(), messages, speaker, model_->default_system());

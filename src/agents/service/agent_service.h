@@ -102,6 +102,8 @@ class AgentService {
   void cancel(Ticket ticket);
   // Takes no more requests, and returns when all have ended. Not from a listener.
   void drain();
+  // The same, but what is in progress is cancelled.
+  void close();
 
   // A chat, in the form that the model was taught (chat_prompt.h).
   Result<std::vector<std::int32_t>> prompt_of(const std::vector<ChatMessage>& messages, Speaker speaker);

@@ -9,7 +9,46 @@ namespace kw {
 AgentSets::AgentSets(AgentServiceOptions options, JudgePool& judges, std::string judge_identity, WorkQueue& later)
     : options_(std::move(options)), judges_(judges), judge_identity_(std::move(judge_identity)), later_(later) {}
 
-AgentSets::~AgentSets() = default;
+AgentSets::~AgentSets() { close(); }
+
+// The last to let go may be a callback on the service's own thread, which cannot wait for itself.
+void AgentSets::take_down(AgentService* ended) {
+  const auto now = [this, ended] {
+    delete ended;
+    const std::lock_guard lock(mutex_);
+    --alive_;
+    changed_.notify_all();
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (closing_) {
+      ended_.push_back(ended);
+      changed_.notify_all();
+      return;
+    }
+  }
+  if (!later_.submit(now)) std::thread(now).detach();
+}
+
+void AgentSets::close() {
+  std::vector<std::pair<std::string, std::shared_ptr<AgentService>>> closed;
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+    closed.swap(sets_);
+  }
+  for (const auto& [name, set] : closed) set->close();
+  closed.clear();
+  for (std::unique_lock lock(mutex_); alive_ > 0;) {
+    changed_.wait(lock, [this] { return alive_ == 0 || !ended_.empty(); });
+    std::vector<AgentService*> now;
+    now.swap(ended_);
+    lock.unlock();
+    for (AgentService* ended : now) delete ended;
+    lock.lock();
+    alive_ -= now.size();
+  }
+}
 
 Result<std::shared_ptr<AgentService>> AgentSets::load(const std::string& name) {
   const std::lock_guard one_at_a_time(loading_);
@@ -19,11 +58,9 @@ Result<std::shared_ptr<AgentService>> AgentSets::load(const std::string& name) {
   // A file for each set: a store belongs to one thread at a time.
   if (!options.store.empty()) options.store /= "episodes-" + sha256_hex(name).substr(0, 16) + ".db";
   KW_TRY(std::unique_ptr<AgentService> opened, AgentService::open(options, judges_, judge_identity_));
-  // The last to let go may be a callback on the service's own thread, which cannot wait for itself.
-  std::shared_ptr<AgentService> set(opened.release(), [this](AgentService* ended) {
-    if (!later_.submit([ended] { delete ended; })) std::thread([ended] { delete ended; }).detach();
-  });
+  std::shared_ptr<AgentService> set(opened.release(), [this](AgentService* ended) { take_down(ended); });
   const std::lock_guard lock(mutex_);
+  ++alive_;
   sets_.emplace_back(name, set);
   return set;
 }

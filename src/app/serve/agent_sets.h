@@ -3,7 +3,8 @@
 // by an experiment that gives them to a share of the users. A set is loaded beside those that are working and let go
 // when its last request is done, so that new weights come in without a pause.
 
-#include <filesystem>
+#include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,8 +28,13 @@ class AgentSets {
   // Requests that it is working on are finished; new ones do not find it. The default stays.
   void unload(const std::string& name);
   std::vector<std::string> names() const;  // the default first
+  // Cancels what they are working on, and returns when none of them is left. Before anything that their requests use
+  // goes.
+  void close();
 
  private:
+  void take_down(AgentService* ended);
+
   const AgentServiceOptions options_;
   JudgePool& judges_;
   const std::string judge_identity_;
@@ -36,6 +42,10 @@ class AgentSets {
   mutable std::mutex mutex_;
   std::mutex loading_;  // one at a time: each takes all memory it can get
   std::vector<std::pair<std::string, std::shared_ptr<AgentService>>> sets_;
+  std::condition_variable changed_;
+  std::size_t alive_ = 0;             // of all that were loaded
+  bool closing_ = false;              // then close() takes them down
+  std::vector<AgentService*> ended_;  // that nobody uses any more
 };
 
 }  // namespace kw

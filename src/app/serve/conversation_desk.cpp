@@ -126,6 +126,7 @@ Result<void> ConversationDesk::start(const std::shared_ptr<Conversation>& conver
   }
   const auto began = std::chrono::steady_clock::now();
   const auto on_end = [this, conversation, assigned, agents, began](Result<Episode> episode) {
+    if (closing_) return over(conversation);
     const double latency_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
     const Outcome outcome = episode.ok() ? outcome_of(*episode, latency_ms) : failed_outcome();

@@ -2,6 +2,7 @@
 // All conversations of the service: begun by requests, run by agents, kept on disk, found again by id. Those that were
 // under way when a server died are resumed by the next one.
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -42,6 +43,8 @@ class ConversationDesk {
   std::vector<std::shared_ptr<Conversation>> newest(const std::string& user, std::size_t most);
   // Those of the server before. Called once, when the agents are there.
   Result<void> resume_unfinished();
+  // From now on a conversation that is cancelled stays unfinished on disk: the next service resumes it.
+  void close() { closing_ = true; }
   ConversationCounts counts() const;
 
  private:
@@ -65,6 +68,7 @@ class ConversationDesk {
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Conversation>> open_;
   std::int64_t ended_ = 0;
+  std::atomic<bool> closing_ = false;
 };
 
 }  // namespace kw

@@ -73,13 +73,17 @@ Json left_of(const RunRecord& run) {
 RunApi::RunApi(std::filesystem::path folder, WorkQueue& work)
     : folder_(std::move(folder)), work_(work), thread_([this] { watch(); }) {}
 
-RunApi::~RunApi() {
+RunApi::~RunApi() { stop(); }
+
+void RunApi::stop() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
+    for (const Watcher& watcher : watchers_) watcher.reply->end_stream();
+    watchers_.clear();
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 Result<RunStore> RunApi::open() const {
@@ -172,7 +176,7 @@ void RunApi::events(const std::string& name, const HttpRequest& request, std::sh
     if (!run.ok()) return reply->respond(http_error(404, to_string(run.error())));
     Watcher watcher{run->name, after, reply};
     const std::lock_guard lock(mutex_);
-    if (watchers_.size() >= max_watchers) return reply->respond(busy_response());
+    if (ending_ || watchers_.size() >= max_watchers) return reply->respond(busy_response());
     reply->begin_stream(event_stream());
     if (feed(*store, watcher)) watchers_.push_back(std::move(watcher));
     changed_.notify_all();

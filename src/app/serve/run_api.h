@@ -28,6 +28,7 @@ class RunApi {
   void texts(const std::string& name, std::shared_ptr<HttpReply> reply);
   // What is logged after a step, as it is logged; ends when the run does.
   void events(const std::string& name, const HttpRequest& request, std::shared_ptr<HttpReply> reply);
+  void stop();  // ends all streams, and takes no more
 
  private:
   struct Watcher {

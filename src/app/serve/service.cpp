@@ -60,6 +60,12 @@ Service::~Service() {
   parts_->watch->stop();
   counted_ = nullptr;
   server_.reset();
+  if (!parts_->complete) return;
+  // Whatever may still call back ends before what it calls.
+  parts_->conversations->close();
+  parts_->sets->close();
+  parts_->work.stop();
+  parts_->pool.reset();
 }
 
 std::string Service::address() const { return server_->address(); }
@@ -104,6 +110,7 @@ Result<void> Service::wait_until_ready() {
 std::size_t Service::drain() {
   if (loading_.joinable()) loading_.join();
   parts_->not_ready = "draining";
+  if (parts_->complete) parts_->runs->stop();  // a run may go on for hours
   return server_->drain();
 }
 

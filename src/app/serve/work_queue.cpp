@@ -6,7 +6,9 @@ WorkQueue::WorkQueue(int threads, std::size_t most_waiting) : most_waiting_(most
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 
-WorkQueue::~WorkQueue() {
+WorkQueue::~WorkQueue() { stop(); }
+
+void WorkQueue::stop() {
   std::deque<std::function<void()>> dropped;  // destroyed without the lock: it may hold anything
   {
     const std::lock_guard lock(mutex_);
@@ -15,6 +17,7 @@ WorkQueue::~WorkQueue() {
   }
   filled_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 bool WorkQueue::submit(std::function<void()> work) {

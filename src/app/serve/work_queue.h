@@ -15,8 +15,9 @@ namespace kw {
 class WorkQueue {
  public:
   WorkQueue(int threads, std::size_t most_waiting);
-  // Waits for what has begun; what waits is dropped, and with it whatever it holds.
   ~WorkQueue();
+  // Waits for what has begun; what waits is dropped, and with it whatever it holds.
+  void stop();
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
