@@ -141,8 +141,9 @@ Result<void> merge_from_nothing(Configuration& configuration) {
 // A run that is repeated takes as many steps as it took, unless it is told anew how long to take.
 Result<void> take_over_measured(Configuration& configuration, const std::vector<std::string>& assignments) {
   for (const auto& [key, value] : configuration.take_measured()) {
+    const std::string steps = key + "=", minutes = minutes_key(key) + "=";  // clang 14 captures no binding
     const auto sets = [&](const std::string& assignment) {
-      return assignment.starts_with(key + "=") || assignment.starts_with(minutes_key(key) + "=");
+      return assignment.starts_with(steps) || assignment.starts_with(minutes);
     };
     if (std::ranges::any_of(assignments, sets)) continue;
     KW_TRY_VOID(configuration.set(fmt::format("{}={}", key, value), "measured"));
