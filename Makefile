@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-world test-kills test-faults test-threads test-threads-short test-asan-all install package quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-world test-corpora test-kills test-faults test-threads test-threads-short test-asan-all install package quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -45,6 +45,10 @@ test-fast: build
 # test of each.
 test-world: build
 	@ctest --test-dir build --output-on-failure --no-tests=error -R '^(service_api|openai_client|browser)\.'
+
+# Every kernel of every corpus: bugs, exploits, attacks, honest forms, storms, the suite. `make test` judges a fourth of each.
+test-corpora: build
+	@KW_ALL_KERNELS=1 ctest --test-dir build --output-on-failure --no-tests=error -R '^judge.*slow' -j $(JOBS)
 
 test-gpu:
 	@scripts/test_gpu.sh
