@@ -13,6 +13,7 @@ namespace beast_http = boost::beast::http;
 using ParserError = boost::beast::error_code;
 
 constexpr std::size_t first_body_reserve_bytes = 64u << 10;
+constexpr std::string_view answer_begin = "HTTP/1.";
 
 }  // namespace
 
@@ -91,6 +92,9 @@ ResponseReader::Step ResponseReader::settle() {
 ResponseReader::Step ResponseReader::add(std::string_view bytes) {
   if (fault_ != Fault::none) return Step::failed;
   pending_.append(bytes);
+  // Said at once, however few bytes there are: some other service listens there.
+  const std::string_view first = std::string_view(pending_).substr(0, answer_begin.size());
+  if (!parser_->got_some() && !answer_begin.starts_with(first)) return fail(Fault::not_http, "what came is not HTTP");
   std::size_t begin = 0;
   while (begin < pending_.size() && !parser_->is_done()) {
     const bool in_head = !parser_->is_header_done();
