@@ -4,7 +4,8 @@
 # Where the packages cannot be installed, it says so and exits with 77, which the tests take as skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-python=$(scripts/world_env.sh python) || { echo "skipped: the packages of scripts/requirements-python.txt cannot be installed here"; exit 77; }
+needs=scripts/requirements-python.txt
+python=$(scripts/world_env.sh python) || { echo "skipped: the packages of $needs cannot be installed here"; exit 77; }
 export KERNELWRIGHT=${KERNELWRIGHT_PROGRAM:-$PWD/build/kernelwright}
 export PYTHONDONTWRITEBYTECODE=1
 folder=$(mktemp -d)

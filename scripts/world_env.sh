@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A Python environment with what scripts/requirements-NAME.txt pins, outside the checkout; NAME is `world` (the tests in tests/world: clients
-# that people use) unless an argument says otherwise. A second run with nothing to do takes a moment. The last line printed is its python.
+# A Python environment with what scripts/requirements-NAME.txt pins, outside the checkout; NAME is `world` (the tests in tests/world:
+# clients that people use) unless an argument says otherwise. A second run with nothing to do takes a moment. The last line printed is its
+# python.
 # KERNELWRIGHT_CACHE moves it (default ~/.cache/kernelwright).
 set -euo pipefail
 cd "$(dirname "$0")/.."
