@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Iterator
 
 import kernelwright as kw
@@ -38,7 +39,10 @@ def test_stopping_to_listen_cancels(agents: kw.Agents) -> None:
     stream = agents.optimize("softmax", turns=20, samples=8, seed=5)
     identity = next(stream)["id"]
     stream.close()  # type: ignore[attr-defined]
-    assert agents.service.request("GET", f"/v1/conversations/{identity}")["state"] == "cancelled"
+    end = time.monotonic() + 300
+    while agents.service.request("GET", f"/v1/conversations/{identity}")["state"] != "cancelled":
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_crash_in_between_is_not_noticed(agents: kw.Agents) -> None:
