@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "AgentError": "errors",
     "KernelwrightError": "errors",
+    "NotJudged": "errors",
     "ProgramNotFound": "errors",
     "ServiceDied": "errors",
     "ServiceError": "errors",
@@ -31,6 +32,18 @@ _PLACES = {
     "Verdict": "verdict",
     "Judge": "judge",
     "AsyncJudge": "judge",
+    "Agents": "agents",
+    "AsyncAgents": "agents",
+    "Best": "agents",
+    "Event": "events",
+    "Environment": "environment",
+    "AsyncEnvironment": "environment",
+    "Observation": "environment",
+    "RewardDetails": "rewards",
+    "reward": "rewards",
+    "areward": "rewards",
+    "reward_with_details": "rewards",
+    "areward_with_details": "rewards",
     "task_from": "torch_task",
     "replace": "replace",
 }
@@ -38,9 +51,13 @@ _PLACES = {
 __all__ = sorted(_PLACES)
 
 if TYPE_CHECKING:
-    from .errors import (AgentError, KernelwrightError, ProgramNotFound, ServiceDied, ServiceError, ServiceTimeout, TaskError)
+    from .agents import Agents, AsyncAgents, Best
+    from .environment import AsyncEnvironment, Environment, Observation
+    from .errors import (AgentError, KernelwrightError, NotJudged, ProgramNotFound, ServiceDied, ServiceError, ServiceTimeout, TaskError)
+    from .events import Event
     from .judge import AsyncJudge, Judge
     from .program import find_program
+    from .rewards import RewardDetails, areward, areward_with_details, reward, reward_with_details
     from .service import Service, default_service
     from .task import Task
     from .verdict import Verdict

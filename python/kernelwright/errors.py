@@ -42,3 +42,7 @@ class TaskError(KernelwrightError):
 
 class AgentError(KernelwrightError):
     """A conversation of agents ended with a problem instead of a kernel."""
+
+
+class NotJudged(KernelwrightError):
+    """The judge itself failed, so that there is no reward: the sample is to be left out, not to be taken for a bad one."""

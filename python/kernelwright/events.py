@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,13 +24,20 @@ class Event:
 
 
 class EventReader:
-    """Lines in, events out."""
+    """Bytes in, events out. Only a line feed ends a line here: JSON may hold other characters that Python takes for line ends."""
 
     def __init__(self) -> None:
+        self._rest = b""
         self._fields: dict[str, str] = {}
 
-    def feed(self, line: str) -> Event | None:
-        line = line.rstrip("\r\n")
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            event = self._take(line.rstrip(b"\r").decode("utf-8", "replace"))
+            if event is not None:
+                yield event
+
+    def _take(self, line: str) -> Event | None:
         if line.startswith(":"):
             return None
         if line:

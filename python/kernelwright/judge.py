@@ -8,7 +8,6 @@ import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Union
 
-from .errors import KernelwrightError
 from .service import Service, default_service
 from .task import Task, TaskLike
 from .verdict import Verdict
@@ -16,15 +15,15 @@ from .verdict import Verdict
 Pair = tuple[TaskLike, str]
 
 
-def _service_of(service: Service | str | None, url: str | None, key: str | None) -> tuple[Service, bool]:
+def service_of(service: Service | str | None, url: str | None, key: str | None, *, agents: bool = False) -> tuple[Service, bool]:
     """And whether it is the caller's own to close."""
     if isinstance(service, str):
         service, url = None, service
     if service is not None and url is not None:
-        raise ValueError("a judge has a service or a URL, not both")
+        raise ValueError("give a service or a URL, not both")
     if url is not None:
         return Service(url, key=key), True
-    return (service, False) if service is not None else (default_service(), False)
+    return (service, False) if service is not None else (default_service(agents), False)
 
 
 def judge_body(task: TaskLike, kernel: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -38,20 +37,13 @@ def judge_body(task: TaskLike, kernel: str, options: dict[str, Any]) -> dict[str
     return body
 
 
-def verdict_from(answer: Any) -> Verdict:
-    try:
-        return Verdict(answer["verdict"], id=str(answer.get("id", "")), reward=answer.get("reward"), answer=answer.get("answer"))
-    except (KeyError, TypeError) as problem:
-        raise KernelwrightError(f"the service's answer holds no verdict: {str(answer)[:200]}") from problem
-
-
 class Judge:
     """`Judge()` asks the service of this process, `Judge(url=...)` one elsewhere, `Judge(service)` a given one.
 
     May be used by many threads."""
 
     def __init__(self, service: Service | str | None = None, *, url: str | None = None, key: str | None = None) -> None:
-        self.service, self._own = _service_of(service, url, key)
+        self.service, self._own = service_of(service, url, key)
 
     def __enter__(self) -> Judge:
         return self
@@ -66,7 +58,7 @@ class Judge:
 
     def judge(self, task: TaskLike, kernel: str, *, timeout: float | None = None, **options: Any) -> Verdict:
         """One verdict. Options go into the request: `reward="weighted"` also asks for the reward (docs/service.md)."""
-        return verdict_from(self.service.request("POST", "/v1/judge", judge_body(task, kernel, options), timeout=timeout))
+        return Verdict.from_answer(self.service.request("POST", "/v1/judge", judge_body(task, kernel, options), timeout=timeout))
 
     def judge_answer(self, task: TaskLike, text: str, *, timeout: float | None = None, **options: Any) -> Verdict:
         """The kernel in a model's answer. An answer without one has the status "no_kernel"; `.answer` says why."""
@@ -88,7 +80,7 @@ class AsyncJudge:
     """`Judge` for asyncio."""
 
     def __init__(self, service: Service | str | None = None, *, url: str | None = None, key: str | None = None) -> None:
-        self.service, self._own = _service_of(service, url, key)
+        self.service, self._own = service_of(service, url, key)
 
     async def __aenter__(self) -> AsyncJudge:
         return self
@@ -101,7 +93,7 @@ class AsyncJudge:
             await self.service.aclose()
 
     async def judge(self, task: TaskLike, kernel: str, *, timeout: float | None = None, **options: Any) -> Verdict:
-        return verdict_from(await self.service.arequest("POST", "/v1/judge", judge_body(task, kernel, options), timeout=timeout))
+        return Verdict.from_answer(await self.service.arequest("POST", "/v1/judge", judge_body(task, kernel, options), timeout=timeout))
 
     async def judge_answer(self, task: TaskLike, text: str, *, timeout: float | None = None, **options: Any) -> Verdict:
         return await self.judge(task, "", timeout=timeout, answer=text, **options)

@@ -56,7 +56,7 @@ class Service:
         self._arguments = _arguments(agents, workers, options)
         self.has_agents = bool(agents) or not self._own
         self.timeout = timeout
-        self._patience_s = patience
+        self.patience = patience
         self._start_s = start_seconds
         self._connections = connections
         self._closed = False
@@ -120,6 +120,10 @@ class Service:
     def restarts(self) -> int:
         """How often a child that had died was started again."""
         return max(0, self._generation - 1)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     def start(self) -> None:
         """Starts the child and waits until it is ready; later calls do nothing. Requests do this by themselves."""
@@ -201,7 +205,7 @@ class Service:
 
     # Requests
 
-    def _sync_client(self) -> httpx.Client:
+    def client(self) -> httpx.Client:
         with self._lock:
             if self._client is None and not self._closed and not self._own:
                 self._client = make_client(self._url, self._socket_given, self._key, self._connections)
@@ -209,8 +213,9 @@ class Service:
                 raise ServiceDied("the service was closed")
             return self._client
 
-    def _async_client(self, generation: int) -> httpx.AsyncClient:
+    async def async_client(self) -> httpx.AsyncClient:
         """One for each event loop and child."""
+        generation = await self._aready()
         loop = asyncio.get_running_loop()
         with self._lock:
             kept = self._async_clients.get(loop)
@@ -220,10 +225,10 @@ class Service:
                 self._async_clients[loop] = kept
             return kept[1]
 
-    def _read_timeout(self, timeout: float | None) -> httpx.Timeout:
+    def timeouts(self, timeout: float | None = None) -> httpx.Timeout:
         return timeouts(self.timeout if timeout is None else timeout)
 
-    def _answered(self) -> None:
+    def note_answer(self) -> None:
         self._deaths = 0
 
     def request(self, method: str, path: str, body: object = None, *, timeout: float | None = None) -> Any:
@@ -231,17 +236,17 @@ class Service:
         be sent twice."""
         import httpx
 
-        patience = Patience(self._patience_s)
+        patience = Patience(self.patience)
         while True:
             self._ready()
             try:
-                response = self._sync_client().request(method, path, json=body, timeout=self._read_timeout(timeout))
+                response = self.client().request(method, path, json=body, timeout=self.timeouts(timeout))
             except httpx.TimeoutException as problem:
                 raise ServiceTimeout(f"{self.address} did not answer {method} {path} in time") from problem
             except (httpx.TransportError, RuntimeError) as problem:
-                time.sleep(self._after_lost(problem, patience))
+                time.sleep(self.pause_after(problem, patience))
                 continue
-            self._answered()
+            self.note_answer()
             pause = patience.after(response)
             if pause is None:
                 return result_of(response)
@@ -251,17 +256,17 @@ class Service:
         """`request` for asyncio."""
         import httpx
 
-        patience = Patience(self._patience_s)
+        patience = Patience(self.patience)
         while True:
-            generation = await self._aready()
+            client = await self.async_client()
             try:
-                response = await self._async_client(generation).request(method, path, json=body, timeout=self._read_timeout(timeout))
+                response = await client.request(method, path, json=body, timeout=self.timeouts(timeout))
             except httpx.TimeoutException as problem:
                 raise ServiceTimeout(f"{self.address} did not answer {method} {path} in time") from problem
             except (httpx.TransportError, RuntimeError) as problem:
-                await asyncio.sleep(self._after_lost(problem, patience))
+                await asyncio.sleep(self.pause_after(problem, patience))
                 continue
-            self._answered()
+            self.note_answer()
             pause = patience.after(response)
             if pause is None:
                 return result_of(response)
@@ -274,7 +279,7 @@ class Service:
             return self._generation if self._own else 1
         return await asyncio.to_thread(self._ready)
 
-    def _after_lost(self, problem: Exception, patience: Patience) -> float:
+    def pause_after(self, problem: Exception, patience: Patience) -> float:
         """A connection was refused, cut, or closed under a request: seconds until it is sent again."""
         if self._closed:
             raise ServiceDied("the service was closed") from problem

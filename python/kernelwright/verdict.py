@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from .errors import KernelwrightError
 
 
 class Verdict(Mapping[str, Any]):
@@ -13,14 +15,27 @@ class Verdict(Mapping[str, Any]):
     of a model instead of a kernel.
     """
 
-    __slots__ = ("json", "id", "reward", "answer")
+    __slots__ = ("json", "id", "reward", "answer", "rank")
 
     def __init__(self, json: Mapping[str, Any], *, id: str = "", reward: Mapping[str, Any] | None = None,
-                 answer: Mapping[str, Any] | None = None) -> None:
+                 answer: Mapping[str, Any] | None = None, rank: Sequence[float] | None = None) -> None:
         self.json: dict[str, Any] = dict(json)
         self.id = id
         self.reward = reward  # a breakdown: `total`, `terms`, ...
         self.answer = answer  # `outcome`, `message`, `kernel`, ...
+        self.rank = list(rank) if rank is not None else None  # orders kernels, better ones are larger; None: nothing is known
+
+    @classmethod
+    def from_answer(cls, answer: Any) -> Verdict:
+        """Of what POST /v1/judge answers. A model's answer without a kernel has a verdict, too: the status "no_kernel"."""
+        try:
+            json, said = answer["verdict"], answer.get("answer")
+            if json is None:
+                json = {"status": "no_kernel", "correct": False, "compiled": False, "summary": said["message"],
+                        "feedback": said["message"], "findings": []}
+            return cls(json, id=str(answer.get("id", "")), reward=answer.get("reward"), answer=said, rank=answer.get("rank"))
+        except (KeyError, TypeError, AttributeError) as problem:
+            raise KernelwrightError(f"the service's answer holds no verdict: {str(answer)[:200]}") from problem
 
     def __getitem__(self, key: str) -> Any:
         return self.json[key]
