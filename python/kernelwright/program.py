@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 from .errors import ProgramNotFound
 
 _HERE = Path(__file__).resolve().parent
+_CARRIED = _HERE / "_program"  # in a wheel that carries the program (`make python-wheel`)
 
 
 def _is_program(path: Path) -> bool:
@@ -29,7 +32,7 @@ def find_program(program: str | os.PathLike[str] | None = None) -> Path:
         if found is None or not _is_program(Path(found)):
             raise ProgramNotFound(f"{origin} names '{text}', which is not a program")
         return Path(found).absolute()
-    carried = _HERE / "_program" / "bin" / "kernelwright"
+    carried = _CARRIED / "bin" / "kernelwright"
     if _is_program(carried):
         return carried
     # A console script of that name would be a loop: only what is not a Python script counts.
@@ -49,3 +52,35 @@ def _is_python_script(path: Path) -> bool:
     with path.open("rb") as file:
         start = file.read(200)
     return start.startswith(b"#!") and b"python" in start.split(b"\n", 1)[0]
+
+
+def environment_for(program: Path) -> dict[str, str]:
+    """What the program is started with. One that a wheel carries loads libtorch and NVRTC from this Python's packages, where these have
+    the versions that it was built with; others would crash it."""
+    environment = dict(os.environ)
+    needs = _CARRIED / "needs.txt"
+    if _CARRIED not in program.parents or not needs.is_file():
+        return environment
+    pinned = dict(line.split("==") for line in needs.read_text().split() if "==" in line)
+    folders: list[str] = []
+    if _installed("torch") == pinned.get("torch"):
+        folders += _library_folders("torch", ["lib"])
+    if _installed("nvidia-cuda-nvrtc") == pinned.get("nvidia-cuda-nvrtc"):
+        folders += _library_folders("nvidia", ["cu13/lib", "cudnn/lib", "cusparselt/lib", "nccl/lib", "nvshmem/lib"])
+    if folders:
+        environment["LD_LIBRARY_PATH"] = ":".join([*folders, *filter(None, [environment.get("LD_LIBRARY_PATH")])])
+    return environment
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package).split("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _library_folders(package: str, below: list[str]) -> list[str]:
+    """Without importing the package."""
+    found = importlib.util.find_spec(package)
+    roots = [Path(root) for root in (found.submodule_search_locations or [])] if found else []
+    return [str(root / folder) for root in roots for folder in below if (root / folder).is_dir()]
