@@ -44,7 +44,8 @@ test-fast: build
 # Clients and tools that people use, at full length: real servers, real browsers, in environments of their own. `make test` has one short
 # test of each.
 test-world: build
-	@ctest --test-dir build --output-on-failure --no-tests=error -R '^(service_api|openai_client|browser|python_package)\.'
+	@ctest --test-dir build --output-on-failure --no-tests=error -R '^(service_api|openai_client|browser|python_package|(trl|verl|openenv|verifiers|wandb)_adapter)\.'
+	@scripts/adapters.sh
 
 test-gpu:
 	@scripts/test_gpu.sh

@@ -16,7 +16,7 @@ from typing import Any
 
 from .errors import NotJudged
 from .rewards import DEFAULT_SHAPE, RewardDetails, Shape
-from .scoring import Scorer, shape_object, task_of_row
+from .scoring import Scorer, shape_object, task_of_row as task_of_row
 from .task import Task
 
 _scorers: dict[str, Scorer] = {}

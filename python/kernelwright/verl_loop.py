@@ -29,13 +29,13 @@ def _judge(url: str | None) -> AsyncJudge:
     return _judges[url]
 
 
-class TurnOutput(AgentLoopOutput):
+class TurnOutput(AgentLoopOutput):  # type: ignore[misc]
     """What VERL trains on, with rewards of its own: (place in the response, reward)."""
 
     token_rewards: list[tuple[int, float]] = []
 
     def as_dict(self) -> dict[str, Any]:
-        fields = super().as_dict()
+        fields: dict[str, Any] = super().as_dict()
         fields.pop("token_rewards", None)
         if self.token_rewards:
             scores = torch.zeros_like(fields["response_mask"], dtype=torch.float32)
@@ -53,11 +53,15 @@ class _Turn:
         self.role = asked.role
         self.response_ids: list[int] = []
         self.log_probs: list[float] | None = None
+        self.versions: dict[str, Any] = {}  # of the weights that wrote it
         self.reward = 0.0
         self.numbers: dict[str, float] = {}
 
+    def take(self, output: Any) -> None:
+        self.versions = {key: output.extra_fields.get(key) for key in ("min_global_steps", "max_global_steps")}
 
-class KernelAgentLoop(AgentLoopBase):
+
+class KernelAgentLoop(AgentLoopBase):  # type: ignore[misc]
     """Settings come from the agent yaml (verl_agent.yaml has two examples).
 
     turns, shape, words, style, target: as in kw.Environment. style: "compact" for the tiny model, None asks the tokenizer.
@@ -74,7 +78,8 @@ class KernelAgentLoop(AgentLoopBase):
         compact = style == "compact" or (style is None and "<|gen|>" in self.tokenizer.get_vocab())
         if compact and sequence == "conversation":
             raise ValueError("a model of compact prompts has no conversations: use sequence 'turns'")
-        self._settings = {"turns": turns, "reward": shape, "words": words, "target": target, "style": "compact" if compact else "chatml"}
+        self._settings: dict[str, Any] = {"turns": turns, "reward": shape, "words": words, "target": target,
+                                          "style": "compact" if compact else "chatml"}
         self._compact = compact
         self._sequence = sequence
         self._discount = discount
@@ -118,6 +123,7 @@ class KernelAgentLoop(AgentLoopBase):
                 break  # cut from the left, the question would be gone
             turn = _Turn(prompt_ids, seen)
             output = await self._generate(prompt_ids, sampling_params, request, metrics)
+            turn.take(output)
             turn.response_ids = list(output.token_ids)[: self.rollout_config.response_length]
             turn.log_probs = list(output.log_probs)[: len(turn.response_ids)] if output.log_probs else None
             if not turn.response_ids:
@@ -134,7 +140,7 @@ class KernelAgentLoop(AgentLoopBase):
         return list(encoded)
 
     def _outputs(self, turns: list[_Turn], metrics: dict[str, float]) -> list[AgentLoopOutput]:
-        credit, credits = 0.0, []
+        credit, credits = 0.0, list[float]()
         for turn in reversed(turns):
             credit = turn.reward + self._discount * credit
             credits.insert(0, credit)
@@ -146,16 +152,18 @@ class KernelAgentLoop(AgentLoopBase):
                 prompt_ids=turn.prompt_ids, response_ids=turn.response_ids, response_mask=[1] * len(turn.response_ids),
                 response_logprobs=turn.log_probs, reward_score=credit, num_turns=2 * (number + 1), metrics=AgentLoopMetrics(**metrics),
                 extra_fields={"turn_scores": [one.reward for one in turns], "tool_rewards": [], "turn": number, "turn_role": turn.role,
-                              "turn_reward": turn.reward, "reward_extra_info": info},
+                              "turn_reward": turn.reward, "reward_extra_info": info, **turn.versions},
                 token_rewards=[(last, credit)]))
         return outputs
 
-    async def _conversation(self, environment: AsyncEnvironment, sampling_params: dict[str, Any]) -> AgentLoopOutput:
+    async def _conversation(self, environment: AsyncEnvironment,
+                            sampling_params: dict[str, Any]) -> list[AgentLoopOutput] | AgentLoopOutput:
         metrics = {"generate_sequences": 0.0, "compute_score": 0.0}
         seen = await environment.reset()
         messages = [dict(one) for one in seen.messages]
         prompt_ids = await self.ct_build_initial_tokens(messages)
-        ids, mask, log_probs = list(prompt_ids), [], None
+        ids, mask = list(prompt_ids), list[int]()
+        log_probs: list[float] | None = None
         rewards: list[tuple[int, float]] = []
         turns: list[_Turn] = []
         request = uuid4().hex
@@ -163,6 +171,7 @@ class KernelAgentLoop(AgentLoopBase):
         while not seen.done and len(mask) < room:
             turn = _Turn(ids, seen)
             output = await self._generate(ids, sampling_params, request, metrics)
+            turn.take(output)
             if log_probs is None and output.log_probs and not mask:
                 log_probs = []
             merged, mask, log_probs = await self.ct_merge_assistant_token(
@@ -180,11 +189,15 @@ class KernelAgentLoop(AgentLoopBase):
             messages = [*before, {"role": "user", "content": seen.feedback}]
             merged, mask, log_probs = await self.ct_merge_context_msg(before, messages, ids, mask, log_probs)
             ids = list(merged.token_ids)
-        response = ids[len(ids) - len(mask):] if mask else []
+        if not turns:
+            return []
+        response = ids[len(ids) - len(mask):]
         total = sum(reward for _, reward in rewards)
         return TurnOutput(
             prompt_ids=ids[: len(ids) - len(mask)], response_ids=response[:room], response_mask=mask[:room],
             response_logprobs=log_probs[:room] if log_probs is not None else None, reward_score=total, num_turns=2 * len(turns),
             metrics=AgentLoopMetrics(**metrics), token_rewards=rewards,
             extra_fields={"turn_scores": [one.reward for one in turns], "tool_rewards": [],
-                          "reward_extra_info": {"score": total, **(turns[-1].numbers if turns else {})}})
+                          "reward_extra_info": {"score": total, **turns[-1].numbers},
+                          "min_global_steps": turns[0].versions["min_global_steps"],
+                          "max_global_steps": turns[-1].versions["max_global_steps"]})
