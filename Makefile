@@ -45,6 +45,7 @@ test-fast: build
 # test of each.
 test-world: build
 	@ctest --test-dir build --output-on-failure --no-tests=error -L world
+	@scripts/adapters.sh
 
 # Every kernel of every corpus: bugs, exploits, attacks, honest forms, storms, the suite. `make test` judges a fourth of each.
 test-corpora: build
