@@ -26,7 +26,7 @@
 #include "agents/episode/overlap_clock.h"
 #include "agents/episode/turn_policy.h"
 #include "kernel/judge/judge_pool.h"
-#include "model/rollout/answer_source.h"
+#include "model/rollout/rollout.h"
 
 namespace kw {
 

@@ -14,7 +14,7 @@
 #include "agents/episode/episode.h"
 #include "agents/grammar/stream.h"
 #include "kernel/judge/judge.h"
-#include "model/rollout/answer_source.h"
+#include "model/rollout/rollout.h"
 
 namespace kw {
 
