@@ -74,7 +74,7 @@ std::optional<Dtype> dtype_of_element(const HostType& element, const TypeTable& 
   return std::nullopt;
 }
 
-std::int64_t TensorValue::elements() const { return element_count(sizes).value_or(0); }
+std::int64_t TensorValue::elements() const { return tensor_element_count(sizes).value_or(0); }
 
 bool TensorValue::is_contiguous() const {
   if (elements() == 0) return true;
@@ -97,7 +97,7 @@ std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& si
   return strides;
 }
 
-std::optional<std::int64_t> element_count(const std::vector<std::int64_t>& sizes) {
+std::optional<std::int64_t> tensor_element_count(const std::vector<std::int64_t>& sizes) {
   if (sizes.size() > max_tensor_dimensions) return std::nullopt;
   // Factors are bounded even where another one is 0, so that strides never overflow.
   std::int64_t bounded = 1;
@@ -122,7 +122,7 @@ std::optional<std::vector<std::int64_t>> inferred_sizes(std::vector<std::int64_t
       known.push_back(size);
     }
   }
-  const std::optional<std::int64_t> product = element_count(known);
+  const std::optional<std::int64_t> product = tensor_element_count(known);
   if (!product) return std::nullopt;
   if (open == nullptr) return *product == elements ? std::optional(sizes) : std::nullopt;
   if (*product == 0 || elements % *product != 0) return std::nullopt;

@@ -44,7 +44,7 @@ inline constexpr std::size_t max_tensor_dimensions = 25;
 
 std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& sizes);
 // The product, or nothing when it is over max_tensor_elements or a size is negative.
-std::optional<std::int64_t> element_count(const std::vector<std::int64_t>& sizes);
+std::optional<std::int64_t> tensor_element_count(const std::vector<std::int64_t>& sizes);
 
 // `sizes` with its one -1 replaced; nothing when it does not fit `elements`.
 std::optional<std::vector<std::int64_t>> inferred_sizes(std::vector<std::int64_t> sizes, std::int64_t elements);

@@ -40,7 +40,7 @@ Result<const TensorValue*> HostInterpreter::defined_tensor(const HostValue& valu
 
 Result<HostValue> HostInterpreter::allocate_tensor(const HostType* element, std::vector<std::int64_t> sizes,
                                                    TokenIndex token) {
-  const auto count = element_count(sizes);
+  const auto count = tensor_element_count(sizes);
   if (!count) return fail("a tensor's shape has a negative size or too many elements", token);
   TensorValue tensor;
   tensor.element = element;
