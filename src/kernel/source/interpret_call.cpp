@@ -31,6 +31,10 @@ Result<HostValue> HostInterpreter::evaluate_call(const Expr& expr) {
       for (const NamePart& part : name.parts) {
         if (part.name == "numeric_limits") return call_limits(name, expr.token);
       }
+      if (program_.uses_torch) {
+        KW_TRY(std::optional<HostValue> result, call_torch(name, expr));
+        if (result) return *result;
+      }
       const bool standard = name.parts.size() == 1 || name.parts[0].name == "std" || name.parts[0].name == "cuda";
       if (standard) {
         KW_TRY(std::optional<HostValue> result, call_runtime(last.name, expr));
@@ -304,7 +308,13 @@ Result<HostValue> HostInterpreter::call_method(const Expr& expr, const Expr& cal
   const Expr& owner = *callee.children[0];
   if (callee.arrow) {
     KW_TRY(const HostValue pointer, evaluate_set(owner));
-    KW_TRY(self, locate_target(pointer, callee));
+    if (pointer.type->kind == TypeKind::optional) {
+      KW_TRY(HostValue value, optional_value(pointer, callee.token));
+      KW_TRY(self, new_cell(value.type->plain, expr.token));
+      self->data = std::move(value.data);
+    } else {
+      KW_TRY(self, locate_target(pointer, callee));
+    }
   } else if (is_variable(owner)) {
     KW_TRY(self, locate(owner));
   } else {
@@ -313,6 +323,10 @@ Result<HostValue> HostInterpreter::call_method(const Expr& expr, const Expr& cal
     self->data = std::move(value.data);
   }
   const HostType* type = self->type->plain;
+  if (program_.uses_torch) {
+    KW_TRY(std::optional<HostValue> result, call_torch_method(*self, expr, callee));
+    if (result) return *result;
+  }
   if (type->kind != TypeKind::structure || type->structure->syntax == nullptr) {
     return fail("a value of type " + type->name + " has no member functions", callee.token);
   }

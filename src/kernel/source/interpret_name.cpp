@@ -175,6 +175,9 @@ Result<HostValue> HostInterpreter::evaluate_name(const Expr& expr) {
       return function_value(*declared, name, std::move(arguments));
     }
   }
+  if (program_.uses_torch) {
+    if (const auto constant = torch_constant(name)) return *constant;
+  }
   if (name.parts.size() > 1) {  // Config<4>::threads, Mode::fast through an alias
     const std::string_view owner_name = name.parts[name.parts.size() - 2].name;
     if (owner_name == "is_same" || owner_name == "integral_constant") return type_trait(name, expr.token);
