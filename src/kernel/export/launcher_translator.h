@@ -139,9 +139,9 @@ class LauncherTranslator : private HostInterpreter {
 
   // Calls (translate_call.cpp, translate_lambda.cpp).
   struct Passed {
-    std::string text;             // what the caller passes; empty for a closure
+    std::string text;  // what the caller passes; empty for a closure
     const HostType* type = nullptr;
-    bool reference = false;       // a Pointer is passed
+    bool reference = false;  // a Pointer is passed
     std::shared_ptr<const TranslatedClosure> closure;
     std::shared_ptr<const FunctionValue> function;  // known at translation
   };

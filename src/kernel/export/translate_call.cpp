@@ -220,8 +220,8 @@ Result<void> LauncherTranslator::function_body(const Stmt& body, const HostType*
     instance.result = frame().result == nullptr ? types_.basic(TypeKind::void_) : frame().result;
   }
   if (*end == End::falls_through && instance.result->kind != TypeKind::void_) {
-    emit("refuse(\"a function ends without returning a value\", " +
-         std::to_string(program_.position_of(token).line) + ")");
+    emit("refuse(\"a function ends without returning a value\", " + std::to_string(program_.position_of(token).line) +
+         ")");
   }
   return {};
 }

@@ -169,8 +169,8 @@ Result<LauncherTranslator::Code> LauncherTranslator::build_with(const FunctionSy
   }
   const std::string self = unique_name("made");
   emit(self + " = " + record_class(*type) + "(" + parts + ")");
-  KW_TRY(const Code ignored, call_instance(constructor, struct_bindings_[type], std::move(arguments), &self, type, token,
-                                           true));
+  KW_TRY(const Code ignored,
+         call_instance(constructor, struct_bindings_[type], std::move(arguments), &self, type, token, true));
   static_cast<void>(ignored);
   return plain(type, self);
 }
@@ -218,6 +218,11 @@ Result<void> LauncherTranslator::declare_translated(const VariableSyntax& variab
     return fail("`" + std::string(variable.name) + "` is static: it would keep its value between calls", variable.token,
                 "make it constexpr or an ordinary variable");
   }
+  if (variable.is_constexpr && boxed_.count(variable.token) == 0 && !is_reference(syntax)) {
+    const std::size_t visible = frame().scopes.back().variables.size();
+    if (declare_variable(variable).ok()) return {};  // the interpreter computes it
+    frame().scopes.back().variables.resize(visible);
+  }
   if (is_reference(syntax)) {
     KW_TRY(const bool done, declare_reference(variable));
     if (done) return {};
@@ -247,7 +252,8 @@ Result<void> LauncherTranslator::declare_translated(const VariableSyntax& variab
     closures_[cell] = code.closure;
     return {};
   }
-  const bool is_constant = (type->is_const || variable.is_constexpr) && code.constant && boxed_.count(variable.token) == 0;
+  const bool is_constant =
+      (type->is_const || variable.is_constexpr) && code.constant && boxed_.count(variable.token) == 0;
   if (is_constant) {  // its value stands wherever it is used
     KW_TRY(HostValue * cell, declare(variable.name, types_.with_const(type), variable.token));
     cell->data = code.constant->data;

@@ -49,6 +49,9 @@ Result<LauncherTranslator::Code> LauncherTranslator::translate_kind(const Expr& 
     }
     case ExprKind::assign:
       return translate_assign(expr);
+    case ExprKind::this_:
+      if (frame().self == nullptr) return fail("`this` outside of a member function", expr.token);
+      return plain(types_.pointer_to(frame().self->type), "Pointer([self], 0)");
     case ExprKind::subscript: {
       KW_TRY(const Target target, target_of(expr));
       return read_target(target);
@@ -66,7 +69,8 @@ Result<LauncherTranslator::Code> LauncherTranslator::translate_kind(const Expr& 
         KW_TRY_AT(const HostValue value, struct_constant(*owner.type, expr.text, expr.token), expr.token);
         return code_of(value);
       }
-      return fail("a value of type " + owner.type->name + " has no member `" + std::string(expr.text) + "`", expr.token);
+      return fail("a value of type " + owner.type->name + " has no member `" + std::string(expr.text) + "`",
+                  expr.token);
     }
     default:
       break;
@@ -206,7 +210,8 @@ Result<void> LauncherTranslator::write(const Target& target, const Code& code) {
   }
   if (target.cell != nullptr) {
     const Place& place = places_.at(target.cell);
-    if (!place.boxed && !place.reference && place.owner != function_.get()) need_box(place);  // a lambda's outer variable
+    if (!place.boxed && !place.reference && place.owner != function_.get())
+      need_box(place);  // a lambda's outer variable
   }
   emit(target.text + " = " + code.text);
   return {};
@@ -229,7 +234,7 @@ Result<LauncherTranslator::Code> LauncherTranslator::translate_unary(const Expr&
   const Expr& operand = *expr.children[0];
   if (expr.text == "++" || expr.text == "--") return translate_step(expr, discard);
   if (expr.text == "&") {
-    if (is_variable(operand)) {
+    if (is_variable(operand) || operand.kind == ExprKind::subscript) {
       const Result<Target> target = target_of(operand);
       if (target.ok()) {
         KW_TRY(std::string text, pointer_to_target(*target, expr.token));

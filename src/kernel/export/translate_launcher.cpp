@@ -9,14 +9,18 @@ namespace {
 
 // Python's own words, and what the translated text uses of the code around it.
 constexpr std::string_view reserved_names[] = {
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield", "rt", "self", "math", "struct", "os",
-    "sys", "range", "len", "list", "int", "float", "bool", "min", "max", "abs", "tuple", "dict", "set", "str", "type",
-    "torch", "cupy", "ctypes", "i32", "i64", "u32", "u64", "to_i8", "to_u8", "to_i16", "to_u16", "to_i32", "to_u32",
-    "to_i64", "to_u64", "to_bool", "f16", "bf16", "f32", "f64", "div", "rem", "shl", "shr", "fdiv", "plus", "distance",
-    "address", "same", "Record", "Array", "Pointer", "FieldPointer", "DevicePointer", "NULL", "KERNELS", "dim3",
-    "c_math", "clz", "ctz", "popcount", "refuse", "launch", "property", "object", "print", "map", "zip", "repr"};
+    "False",    "None",     "True",   "and",    "as",     "assert",   "async",        "await",         "break",
+    "class",    "continue", "def",    "del",    "elif",   "else",     "except",       "finally",       "for",
+    "from",     "global",   "if",     "import", "in",     "is",       "lambda",       "nonlocal",      "not",
+    "or",       "pass",     "raise",  "return", "try",    "while",    "with",         "yield",         "rt",
+    "self",     "math",     "struct", "os",     "sys",    "range",    "len",          "list",          "int",
+    "float",    "bool",     "min",    "max",    "abs",    "tuple",    "dict",         "set",           "str",
+    "type",     "torch",    "cupy",   "ctypes", "i32",    "i64",      "u32",          "u64",           "to_i8",
+    "to_u8",    "to_i16",   "to_u16", "to_i32", "to_u32", "to_i64",   "to_u64",       "to_bool",       "f16",
+    "bf16",     "f32",      "f64",    "div",    "rem",    "shl",      "shr",          "fdiv",          "plus",
+    "distance", "address",  "same",   "Record", "Array",  "Pointer",  "FieldPointer", "DevicePointer", "NULL",
+    "KERNELS",  "dim3",     "c_math", "clz",    "ctz",    "popcount", "refuse",       "launch",        "property",
+    "object",   "print",    "map",    "zip",    "repr"};
 
 }  // namespace
 
@@ -129,8 +133,10 @@ std::string LauncherTranslator::record_class(const HostType& type) {
   std::string base;
   for (const char c : plain->name) {
     const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (word) base += c;
-    else if (!base.empty() && base.back() != '_') base += '_';
+    if (word)
+      base += c;
+    else if (!base.empty() && base.back() != '_')
+      base += '_';
   }
   std::string name = base;
   for (int i = 2; !module_names_.insert(name).second; ++i) name = base + "_" + std::to_string(i);

@@ -204,7 +204,8 @@ Result<std::optional<LauncherTranslator::Code>> LauncherTranslator::runtime_call
   const std::size_t count = expr.children.size() - 1;
   const auto argument = [&](std::size_t i) -> const Expr& { return *expr.children[i + 1]; };
   const auto wrong = [&](std::size_t least) { return count < least; };
-  const Error arity = fail("`" + std::string(name) + "` does not take " + std::to_string(count) + " arguments", expr.token);
+  const Error arity =
+      fail("`" + std::string(name) + "` does not take " + std::to_string(count) + " arguments", expr.token);
   if (name == "cudaGetErrorString" || name == "cudaGetErrorName") {
     return Maybe(plain(types_.basic(TypeKind::string), "\"\""));
   }
@@ -215,7 +216,8 @@ Result<std::optional<LauncherTranslator::Code>> LauncherTranslator::runtime_call
   if (name == "cudaMalloc" || name == "cudaMallocAsync") {
     if (wrong(2)) return arity;
     KW_TRY(const std::string bytes, size_text(argument(1)));
-    KW_TRY_VOID(store_out(argument(0), nullptr, "rt.allocate(\"" + name_of(argument(0)) + "\", " + bytes + ", " + line + ")"));
+    KW_TRY_VOID(
+        store_out(argument(0), nullptr, "rt.allocate(\"" + name_of(argument(0)) + "\", " + bytes + ", " + line + ")"));
     return Maybe(code_of(success()));
   }
   if (name == "cudaFree" || name == "cudaFreeAsync") {

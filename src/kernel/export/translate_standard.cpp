@@ -5,8 +5,8 @@
 namespace kw {
 namespace {
 
-constexpr std::string_view one_argument[] = {"ceil",  "floor", "sqrt",  "log2", "log", "log10", "exp", "exp2",
-                                             "round", "trunc", "fabs",  "cbrt", "sin", "cos",   "tanh"};
+constexpr std::string_view one_argument[] = {"ceil",  "floor", "sqrt", "log2", "log", "log10", "exp", "exp2",
+                                             "round", "trunc", "fabs", "cbrt", "sin", "cos",   "tanh"};
 constexpr std::string_view two_arguments[] = {"pow", "fmin", "fmax", "fmod"};
 
 // The name without the f of the float version; empty when it is none of these.
@@ -74,8 +74,8 @@ Result<LauncherTranslator::Code> LauncherTranslator::minimum(std::string_view na
     } else if (constant) {
       if (!known) known = one.constant;
       const bool less = name == "min";
-      KW_TRY_AT(const HostValue better, apply_binary("<", less ? *one.constant : *known, less ? *known : *one.constant, types_),
-                expr.token);
+      KW_TRY_AT(const HostValue better,
+                apply_binary("<", less ? *one.constant : *known, less ? *known : *one.constant, types_), expr.token);
       if (better.integer() != 0) known = one.constant;
     }
   }
@@ -130,7 +130,8 @@ Result<std::optional<LauncherTranslator::Code>> LauncherTranslator::standard_cal
     if (type == nullptr || type->kind != TypeKind::structure || type->structure->fields.size() != count) return Maybe();
     return some(build(type, {expr.children.begin() + 1, expr.children.end()}, true, expr.token));
   }
-  if (name.starts_with("__builtin_huge_val") || name.starts_with("__builtin_inf") || name.starts_with("__builtin_nan")) {
+  if (name.starts_with("__builtin_huge_val") || name.starts_with("__builtin_inf") ||
+      name.starts_with("__builtin_nan")) {
     KW_TRY(const std::optional<HostValue> value, call_standard(name, expr));
     if (value) return Maybe(code_of(*value));
     return Maybe();
@@ -158,7 +159,8 @@ Result<std::optional<LauncherTranslator::Code>> LauncherTranslator::standard_cal
         return fail("`clamp` needs three values of one type", expr.token);
       }
     }
-    return Maybe(plain(values[0].type, "max(" + values[1].text + ", min(" + values[0].text + ", " + values[2].text + "))"));
+    return Maybe(
+        plain(values[0].type, "max(" + values[1].text + ", min(" + values[0].text + ", " + values[2].text + "))"));
   }
   if (name == "__builtin_expect" && count == 2) return Maybe(values[0]);
   if (count != 1) return fail("`" + std::string(name) + "` gets the wrong number of arguments", expr.token);
@@ -180,13 +182,20 @@ Result<std::optional<LauncherTranslator::Code>> LauncherTranslator::standard_cal
     return Maybe(plain(type, whole ? "i" + std::to_string(integer_bits(*type)) + "(" + text + ")" : text));
   }
   TypeKind from = TypeKind::float_, to = TypeKind::float_;
-  if (name == "__float2half" || name == "__float2half_rn") to = TypeKind::half;
-  else if (name == "__float2bfloat16" || name == "__float2bfloat16_rn") to = TypeKind::bfloat16;
-  else if (name == "__double2half") from = TypeKind::double_, to = TypeKind::half;
-  else if (name == "__double2bfloat16") from = TypeKind::double_, to = TypeKind::bfloat16;
-  else if (name == "__half2float") from = TypeKind::half;
-  else if (name == "__bfloat162float") from = TypeKind::bfloat16;
-  else return Maybe();
+  if (name == "__float2half" || name == "__float2half_rn")
+    to = TypeKind::half;
+  else if (name == "__float2bfloat16" || name == "__float2bfloat16_rn")
+    to = TypeKind::bfloat16;
+  else if (name == "__double2half")
+    from = TypeKind::double_, to = TypeKind::half;
+  else if (name == "__double2bfloat16")
+    from = TypeKind::double_, to = TypeKind::bfloat16;
+  else if (name == "__half2float")
+    from = TypeKind::half;
+  else if (name == "__bfloat162float")
+    from = TypeKind::bfloat16;
+  else
+    return Maybe();
   KW_TRY(Code value, converted(values[0], types_.basic(from), Conversion::implicit, expr.token));
   return some(converted(std::move(value), types_.basic(to), Conversion::cast, expr.token));
 }

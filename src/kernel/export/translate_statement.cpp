@@ -278,7 +278,8 @@ Result<LauncherTranslator::End> LauncherTranslator::switch_statement(const Stmt&
   loops_.push_back(&loop);
   bool first = true;
   for (const Group& group : groups) {
-    const auto header = group.test.empty() ? (first ? "if True:" : "else:") : (first ? "if " : "elif ") + group.test + ":";
+    const auto header =
+        group.test.empty() ? (first ? "if True:" : "else:") : (first ? "if " : "elif ") + group.test + ":";
     first = false;
     const auto inner = once->open(header);
     PythonBlock* const outer = std::exchange(block_, inner.get());

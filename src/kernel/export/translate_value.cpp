@@ -59,7 +59,8 @@ std::string LauncherTranslator::literal(const HostValue& value) {
   if (value.is_aggregate()) {
     std::string parts;
     for (const HostValue& part : value.parts()) parts += (parts.empty() ? "" : ", ") + literal(part);
-    return value.type->kind == TypeKind::array ? "Array([" + parts + "])" : record_class(*value.type) + "(" + parts + ")";
+    return value.type->kind == TypeKind::array ? "Array([" + parts + "])"
+                                               : record_class(*value.type) + "(" + parts + ")";
   }
   if (const auto* stream = std::get_if<StreamValue>(&value.data)) return stream->is_default ? "None" : "rt.stream";
   if (value.is_device_pointer()) return "NULL";
