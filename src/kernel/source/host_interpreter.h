@@ -34,7 +34,7 @@ class HostInterpreter {
 
   Result<LaunchPlan> run();
 
- private:
+ protected:  // kernel/export translates a launcher with the same names, types and templates
   friend class StepGuard;
 
   struct Scope {
