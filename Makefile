@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-world test-kills test-faults test-threads test-threads-short test-asan-all install package quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-world test-kills test-faults test-threads test-threads-short test-asan-all install package python-wheel quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -44,7 +44,7 @@ test-fast: build
 # Clients and tools that people use, at full length: real servers, real browsers, in environments of their own. `make test` has one short
 # test of each.
 test-world: build
-	@ctest --test-dir build --output-on-failure --no-tests=error -R '^(service_api|openai_client|browser)\.'
+	@ctest --test-dir build --output-on-failure --no-tests=error -R '^(service_api|openai_client|browser|python_package)\.'
 
 test-gpu:
 	@scripts/test_gpu.sh
@@ -74,6 +74,10 @@ package: setup-program
 	@cmake --preset release -DKW_VECTOR_UNITS=all >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
 	@cmake --build build -j $(JOBS) --target $(PROGRAM)
 	@cd build && cpack >package.log || { cat package.log; exit 1; }; ls -sh kernelwright-*.tar.gz kernelwright-*.deb
+
+# The Python package as a wheel that carries the program.
+python-wheel: program
+	@scripts/python_wheel.sh build build/python
 
 quickstart: program
 	@scripts/quickstart.sh

@@ -5,14 +5,17 @@ experiments, keys, the page, metrics, and whether the OpenAPI document names wha
 import hashlib
 import http.client
 import json
+import os
+import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import urllib.parse
 
-from service_under_test import ROOT, Service, service
+from service_under_test import PROGRAM, ROOT, Service, service
 
 passed = 0
 GOOD = (ROOT / "examples" / "softmax_shared.cu").read_text()
@@ -98,6 +101,53 @@ def judging(running):
         check(f"refused: {param}", status == 400 and problem["error"]["param"] == param)
     for body in ["", "{", "[]", "null", b"\xff\xfe", "[" * 100000]:
         check("not JSON", call(running, "POST", "/v1/judge", body)[0] == 400)
+
+
+def paying(running):
+    """Rewards, answers and prompts: what people who train models of their own need."""
+    fenced = f"Strategy: shared memory.\n```cuda\n{GOOD}```\n"
+    status, _, one = call(running, "POST", "/v1/judge", {"task": "softmax", "answer": fenced, "reward": "weighted"})
+    check("an answer", status == 200 and one["verdict"]["correct"] and one["answer"]["outcome"] == "kernel")
+    check("its reward", one["reward"]["judged"] and one["reward"]["total"] > 0.6 and one["reward"]["shape"] == "weighted")
+    check("its terms", abs(sum(t["points"] for t in one["reward"]["terms"]) - one["reward"]["total"]) < 1e-9)
+    asked = {"shape": "weighted", "role": "optimizer", "given": one["verdict"]}
+    status, _, again = call(running, "POST", "/v1/judge", {"task": "softmax", "kernel": GOOD, "reward": asked})
+    check("no improvement over itself", [t["points"] for t in again["reward"]["terms"] if t["name"] == "improvement"] == [0])
+    status, _, race = call(running, "POST", "/v1/judge", {"task": "softmax", "kernel": RACE, "reward": "gated"})
+    check("a race is worth nothing", race["reward"]["total"] == 0 and race["reward"]["zeroed"])
+    check("ranks order kernels", one["rank"] > race["rank"])
+    status, _, words = call(running, "POST", "/v1/judge", {"task": "softmax", "answer": "I cannot do that.", "reward": "final"})
+    check("no kernel", status == 200 and words["verdict"] is None and words["answer"]["outcome"] == "no_code")
+    check("and no reward", words["reward"]["total"] == 0 and words["reward"]["judged"])
+    many = {"task": "softmax", "reward": "gated", "kernels": [{"answer": fenced}, {"answer": "no"}, {"kernel": RACE}]}
+    results = call(running, "POST", "/v1/judge", many)[2]["results"]
+    check("in lists", [r["reward"]["total"] > 0 for r in results] == [True, False, False])
+    for body, param in [({"task": "softmax", "kernel": GOOD, "answer": GOOD}, "answer"),
+                        ({"task": "softmax", "kernel": GOOD, "words": "x"}, "words"),
+                        ({"task": "softmax", "kernel": GOOD, "reward": "generous"}, "reward"),
+                        ({"task": "softmax", "kernel": GOOD, "reward": {"given": {"status": "x"}}}, "reward")]:
+        status, _, problem = call(running, "POST", "/v1/judge", body)
+        check(f"refused: {param}", status == 400 and problem["error"]["param"] == param)
+
+    status, _, prompt = call(running, "POST", "/v1/prompt", {"task": "softmax"})
+    check("a prompt", status == 200 and prompt["role"] == "generator" and [m["role"] for m in prompt["messages"]] == ["system", "user"])
+    check("in the task's words", "torch.softmax(x, -1)" in prompt["messages"][1]["content"])
+    status, _, prompt = call(running, "POST", "/v1/prompt", {"task": "softmax", "kernel": RACE, "verdict": race["verdict"]})
+    check("the Optimizer's", prompt["role"] == "optimizer" and "Verdict: race" in prompt["text"] and "line 20" in prompt["text"])
+    tried = [{"kernel": GOOD, "status": "correct", "speedup": 2.5}]
+    status, _, prompt = call(running, "POST", "/v1/prompt", {"task": "softmax", "kernel": RACE, "verdict": race["verdict"], "tried": tried})
+    check("what was tried", "Tried before" in prompt["text"])
+    status, _, prompt = call(running, "POST", "/v1/prompt", {"task": {"yaml": OWN}, "words": "learned", "style": "compact"})
+    check("compact", status == 200 and prompt["text"].startswith("<|gen|>") and not prompt["messages"])
+    for body, param in [({}, "task"), ({"task": "softmax", "role": "king"}, "role"), ({"task": "softmax", "style": "verse"}, "style"),
+                        ({"task": "softmax", "level": "fastest"}, "level"), ({"task": "softmax", "tried": [3]}, "tried"),
+                        ({"task": "softmax", "kernel": RACE, "verdict": {}}, "verdict"),
+                        ({"task": "relu", "kernel": RACE, "verdict": race["verdict"]}, "verdict"), ({"task": "nothing"}, "task")]:
+        status, _, problem = call(running, "POST", "/v1/prompt", body)
+        check(f"refused: {param}", status == 400 and problem["error"]["param"] == param)
+    check("a verdict is needed", call(running, "POST", "/v1/prompt", {"task": "softmax", "kernel": RACE})[0] == 400)
+    check("an answer is read", call(running, "POST", "/v1/answer", {"answer": fenced})[2]["kernel"].strip() == GOOD.strip())
+    check("there is none", call(running, "POST", "/v1/answer", {})[0] == 400)
 
 
 def talking(running):
@@ -248,6 +298,28 @@ def stopped():
             second.kill()
 
 
+def orphaned():
+    """A service that was started by a program ends with it, also when that is killed."""
+    with tempfile.TemporaryDirectory() as folder:
+        # A shell that starts the service and says its number; then it is killed.
+        start = f"'{PROGRAM}' serve --socket {folder}/kw.sock --no-agents --quiet --end-with $$ 2>{folder}/log & echo $!; wait"
+        shell = subprocess.Popen(["sh", "-c", start], stdout=subprocess.PIPE, text=True, env=dict(os.environ, KERNELWRIGHT_RUNS=folder))
+        child = int(shell.stdout.readline())
+        end = time.monotonic() + 600
+        while "ready" not in pathlib.Path(folder, "log").read_text() and time.monotonic() < end:
+            time.sleep(0.1)
+        shell.kill()
+        shell.wait()
+        while time.monotonic() < end:
+            try:
+                if pathlib.Path(f"/proc/{child}/stat").read_text().split(")")[-1].split()[0] == "Z":
+                    break  # nobody waits for it: it is over
+            except OSError:
+                break
+            time.sleep(0.1)
+        check("it ended", "ended" in pathlib.Path(folder, "log").read_text())
+
+
 def keys():
     with tempfile.NamedTemporaryFile("w") as file:
         for name, key in (("ada", "secret-a"), ("bob", "secret-b")):
@@ -268,10 +340,12 @@ def keys():
 
 with service() as running:
     judging(running)
+    paying(running)
     talking(running)
     looking(running)
     experiments(running)
 killed()
 stopped()
+orphaned()
 keys()
 print(f"{passed} passed, 0 failed")

@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-#include "agents/agent/answer.h"
+#include "agents/agent/answer_json.h"
 #include "agents/agent/prompt.h"
 #include "agents/grammar/problem.h"
 #include "agents/normal_form/normal_form.h"
@@ -73,12 +73,6 @@ void run_prompt(Context& context, const PromptArguments& arguments) {
   print_json(json);
 }
 
-Json names_of(const std::vector<Strategy>& strategies) {
-  Json json = Json::array();
-  for (const Strategy strategy : strategies) json.push_back(to_string(strategy));
-  return json;
-}
-
 // The file as it is, and not more than is needed to see that it is too long.
 Result<std::string> read_answer(const std::string& path) {
   if (path != "-") return read_file(path, std::size_t{16} << 20);
@@ -94,15 +88,7 @@ void run_answer(Context& context, const std::string& path) {
   const bool found = answer.outcome == AnswerOutcome::kernel;
   context.exit_code = found ? exit_good : exit_not_good;
   if (context.json) {
-    print_json({{"outcome", to_string(answer.outcome)},
-                {"message", answer.message},
-                {"kernel", found ? Json(answer.kernel) : Json(nullptr)},
-                {"said", answer.said},
-                {"claimed", names_of(answer.claimed)},
-                {"strategies", names_of(strategies_of(answer.kernel))},
-                {"fenced", answer.fenced},
-                {"ended", answer.ended},
-                {"blocks", answer.blocks}});
+    print_json(kw::to_json(answer));
   } else if (found) {
     std::cout << answer.kernel;
   } else {

@@ -1,6 +1,7 @@
 // kernelwright serve: agents and judge for a team, over HTTP.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <chrono>
@@ -24,6 +25,7 @@ struct ServeArguments {
   std::string socket, key_file, tls_cert, tls_key, device = "auto", backend = "auto", profile, runs, folder;
   int judge_workers = 0;
   int drain_s = 30;
+  int parent = 0;
   bool quiet = false, open_to_all = false;
 };
 
@@ -77,6 +79,10 @@ Result<ServeOptions> service_options(const ServeArguments& arguments, std::optio
   return options;
 }
 
+// A program that started the service as its own wants it no longer than it lives, however it ends. Asked for by its
+// number, because it may have ended before we look for the first time.
+bool is_orphan(const ServeArguments& arguments) { return arguments.parent > 0 && ::getppid() != arguments.parent; }
+
 Result<void> serve(Context& context, const ServeArguments& arguments) {
   std::optional<ApiKeys> keys;
   KW_TRY(ServeOptions options, service_options(arguments, keys));
@@ -89,7 +95,7 @@ Result<void> serve(Context& context, const ServeArguments& arguments) {
     std::cerr << (arguments.open_to_all
                       ? "There are no keys: whoever reaches this address may use it.\n"
                       : "There are no keys, so only this machine is served; --api-key-file FILE admits others.\n");
-  while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  while (!interrupted() && !is_orphan(arguments)) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   std::cerr << "draining: requests that were accepted are answered\n";
   clear_interrupt();  // a second Ctrl-C ends the program at once
   const std::size_t cut = service->drain();
@@ -137,6 +143,8 @@ void add_serve_command(CLI::App& app, Context& context) {
   command->add_option("--drain-seconds", arguments->drain_s, "how long Ctrl-C or SIGTERM waits for open requests")
       ->capture_default_str()
       ->check(CLI::Range(0, 3600));
+  command->add_option("--end-with", arguments->parent, "end when this process, which started the service, has ended")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--quiet", arguments->quiet, "no access log on standard output");
   command->footer(
       "Examples:\n"

@@ -6,20 +6,39 @@
 #include <mutex>
 #include <set>
 
+#include "agents/agent/answer_json.h"
+#include "agents/episode/episode.h"
+#include "agents/normal_form/launcher_order.h"
 #include "app/serve/api_json.h"
+#include "app/serve/prompt_api.h"
 #include "app/serve/request_fields.h"
+#include "app/serve/reward_wish.h"
 #include "base/http/server_sent_events.h"
 
 namespace kw {
 namespace {
 
 constexpr std::size_t max_kernel_bytes = 64u << 10;
+constexpr std::size_t max_answer_bytes = 1u << 20;
 
 struct AskedKernel {
   std::string id;
   nlohmann::json task;
-  std::string kernel;
+  std::string kernel;            // empty: the answer holds none
+  std::optional<Answer> answer;  // what a model said, where the kernel is to be found in that
 };
+
+// A kernel, or an answer that may hold one.
+void read_text(RequestFields& members, AskedKernel& asked) {
+  asked.kernel = members.text("kernel", "", max_kernel_bytes);
+  if (!members.has("answer")) {
+    if (asked.kernel.empty()) members.refuse("kernel", "is missing or empty");
+    return;
+  }
+  if (members.has("kernel")) members.refuse("answer", "and 'kernel' are two things to judge: give one of them");
+  asked.answer = parse_answer(members.text("answer", "", max_answer_bytes));
+  asked.kernel = asked.answer->kernel;
+}
 
 void read_kernel(RequestFields& fields, const nlohmann::json& one, std::size_t index,
                  std::vector<AskedKernel>& kernels) {
@@ -27,10 +46,9 @@ void read_kernel(RequestFields& fields, const nlohmann::json& one, std::size_t i
   RequestFields members(one);
   AskedKernel asked;
   asked.id = members.text("id", std::to_string(index), 256);
-  asked.kernel = members.text("kernel", "", max_kernel_bytes);
+  read_text(members, asked);
   asked.task = members.has("task") ? members.value("task") : fields.value("task");
   if (members.problem()) fields.refuse("kernels", fmt::format("is wrong at {}: {}", index, members.problem()->body));
-  if (asked.kernel.empty()) fields.refuse("kernels", fmt::format("has no kernel at {}", index));
   kernels.push_back(std::move(asked));
 }
 
@@ -38,8 +56,8 @@ std::vector<AskedKernel> read_kernels(RequestFields& fields) {
   std::vector<AskedKernel> kernels;
   const nlohmann::json& many = fields.value("kernels");
   if (many.is_null()) {
-    kernels.push_back({fields.text("id", "0", 256), fields.value("task"), fields.text("kernel", "", max_kernel_bytes)});
-    if (kernels.back().kernel.empty()) fields.refuse("kernel", "is missing or empty");
+    kernels.push_back({fields.text("id", "0", 256), fields.value("task"), "", {}});
+    read_text(fields, kernels.back());
   } else if (!many.is_array() || many.empty() || many.size() > max_kernels_of_request) {
     fields.refuse("kernels", fmt::format("must be a list of 1 to {} kernels", max_kernels_of_request));
   } else {
@@ -50,22 +68,47 @@ std::vector<AskedKernel> read_kernels(RequestFields& fields) {
   return kernels;
 }
 
+// Numbers that order kernels by how good they are for going on with, the most important first, as conversations have
+// it. Null: the judge has said nothing about the kernel itself.
+Json rank_json(const Verdict& verdict) {
+  if (!says_something(verdict)) return nullptr;
+  const KernelRank rank = rank_of(verdict);
+  return Json::array({rank.right ? 1 : 0, rank.speedup, rank.quickness, rank.compiled ? 1 : 0, rank.pass_rate});
+}
+
 }  // namespace
 
 // One request: its kernels, and the verdicts that are there.
 struct JudgeApi::Batch {
   std::vector<AskedKernel> kernels;
   bool many = false, stream = false;
+  QuestionWords words = QuestionWords::task;  // that answers are answers to
+  std::optional<RewardWish> reward;
   std::shared_ptr<HttpReply> reply;
 
   std::mutex mutex;
   std::vector<JudgePool::Ticket> tickets;
-  std::vector<std::shared_ptr<const Verdict>> verdicts;
+  std::vector<std::shared_ptr<const Verdict>> verdicts;  // null: not there yet, or there was nothing to judge
   std::size_t left = 0;
   bool ended = false;  // refused, or the client is gone: nothing more is sent
 
-  Json result(std::size_t index) const { return {{"id", kernels[index].id}, {"verdict", to_json(*verdicts[index])}}; }
+  Json result(std::size_t index) const {
+    const AskedKernel& asked = kernels[index];
+    const Verdict* verdict = verdicts[index].get();
+    Json json{{"id", asked.id},
+              {"verdict", verdict ? to_json(*verdict) : Json(nullptr)},
+              {"rank", verdict ? rank_json(*verdict) : Json(nullptr)}};
+    if (asked.answer) {
+      json["answer"] = to_json(*asked.answer);
+      if (verdict) json["answer"]["kernel"] = asked.kernel;  // as it was judged
+    }
+    if (reward)
+      json["reward"] = to_json(verdict ? reward_of(*verdict, reward->shape, reward->given, reward->role)
+                                       : reward_without_kernel(*reward, asked.answer->message));
+    return json;
+  }
 
+  // `verdict`: null for an answer that holds no kernel.
   void take(std::size_t index, std::shared_ptr<const Verdict> verdict) {
     const std::lock_guard lock(mutex);
     if (ended) return;
@@ -107,6 +150,8 @@ void JudgeApi::judge(const HttpRequest& request, std::shared_ptr<HttpReply> repl
   batch->reply = reply;
   batch->many = fields.has("kernels");
   batch->stream = fields.flag("stream", false);
+  batch->words = read_question_words(fields);
+  batch->reward = read_reward_wish(fields);
   batch->kernels = read_kernels(fields);
   if (fields.problem()) return reply->respond(*fields.problem());
   batch->left = batch->kernels.size();
@@ -126,11 +171,20 @@ void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
     if (!found.ok()) return batch->reply->respond(http_error(400, to_string(found.error()), "task"));
     task = (*found)->task();
   }
+  for (AskedKernel& asked : batch->kernels) {
+    if (!asked.answer || asked.kernel.empty()) continue;
+    if (const auto form = asked_form(*tasks[asked.task.dump()], batch->words))
+      asked.kernel = in_task_order(*form, asked.kernel);
+  }
   if (pool_.waiting() + batch->kernels.size() > most_waiting_)
     return batch->reply->respond(http_error(429, "too many kernels are waiting to be judged; try again in a moment"));
   if (batch->stream) batch->reply->begin_stream(event_stream());
   for (std::size_t i = 0; i < batch->kernels.size(); ++i) {
     const AskedKernel& asked = batch->kernels[i];
+    if (asked.kernel.empty()) {
+      batch->take(i, nullptr);
+      continue;
+    }
     const auto ticket = pool_.submit_now(tasks[asked.task.dump()], asked.kernel,
                                          [this, batch, i](std::shared_ptr<const Verdict> verdict) {
                                            note_(*verdict);

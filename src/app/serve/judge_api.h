@@ -1,6 +1,7 @@
 #pragma once
-// POST /v1/judge: one kernel or many, for tasks by name or brought along; verdicts at once or as a stream in the order
-// in which they are ready. A client that goes away takes its waiting kernels with it.
+// POST /v1/judge: one kernel or many, or answers of a model that hold one, for tasks by name or brought along;
+// verdicts, and rewards where they are asked for, at once or as a stream in the order in which they are ready. A client
+// that goes away takes its waiting kernels with it.
 
 #include <memory>
 

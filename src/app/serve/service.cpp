@@ -81,6 +81,8 @@ Result<void> Service::load() {
   pool.workers = parts.judge->workers();
   parts.pool = std::make_unique<JudgePool>(parts.judge->judge(), pool);
   KW_TRY(parts.tasks, TaskBook::open());
+  KW_TRY(const auto prompts, prompts_folder());
+  KW_TRY(parts.prompts, PromptBook::load(prompts));
   AgentServiceOptions agents;
   agents.loading.device = options_.device;
   agents.store = options_.folder;

@@ -12,6 +12,7 @@
 #include "app/serve/experiment_desk.h"
 #include "app/serve/judge_api.h"
 #include "app/serve/page_files.h"
+#include "app/serve/prompt_api.h"
 #include "app/serve/run_api.h"
 #include "app/serve/service_watch.h"
 #include "kernel/judge/judge_session.h"
@@ -25,6 +26,7 @@ struct ServiceParts {
   std::unique_ptr<JudgeSession> judge;
   std::unique_ptr<JudgePool> pool;
   std::unique_ptr<TaskBook> tasks;
+  PromptBook prompts;
   std::unique_ptr<AgentSets> sets;
   std::unique_ptr<ExperimentDesk> experiments;
   std::unique_ptr<ConversationDesk> conversations;

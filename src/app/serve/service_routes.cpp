@@ -47,6 +47,9 @@ void add_agent_routes(LoadedRoutes& route, ServiceParts& parts) {
   route("POST", "/v1/completions",
         [&](const HttpRequest& request, Reply reply) { parts.chat->complete(request, reply, false); });
   route("POST", "/v1/judge", [&](const HttpRequest& request, Reply reply) { parts.judge_api->judge(request, reply); });
+  route.later("POST", "/v1/prompt",
+              [&](const HttpRequest& request) { return prompt_response(*parts.tasks, parts.prompts, request); });
+  route.later("POST", "/v1/answer", [](const HttpRequest& request) { return answer_response(request); });
   route("POST", "/v1/generate",
         [&](const HttpRequest& request, Reply reply) { parts.conversation_api->begin(request, reply, false); });
   route("POST", "/v1/optimize",
