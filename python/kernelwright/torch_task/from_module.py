@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+import types
 from typing import Any, Callable, Mapping, Sequence
 
 import torch
@@ -67,7 +68,12 @@ def _checked_sizes(sizes, problem: ModuleProblem) -> dict[str, list[Sizes]] | No
 class _Function(torch.nn.Module):
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
-        self.forward = function  # torch.export reads the signature of the function itself
+        code = getattr(function, "__code__", None)
+        if inspect.isfunction(function) and code is not None:
+            # torch.export remembers lines of functions that are called forward.
+            function = types.FunctionType(code.replace(co_name="forward"), function.__globals__, "forward", function.__defaults__,
+                                          function.__closure__)
+        self.forward = function  # its signature is the function's own
 
 
 class _Functional(torch.nn.Module):
@@ -154,7 +160,8 @@ class ModuleProblem:
         """What torch.export leaves free when everything may vary, parameters too."""
         names = list(self.state)
         auto = torch.export.Dim.AUTO
-        shapes = ([{dim: auto for dim in range(value.dim())} for value in self.state.values()],
+        # Of parameters the first two extents: the others are those of a convolution's kernel.
+        shapes = ([{dim: auto for dim in range(min(value.dim(), 2))} for value in self.state.values()],
                   [{dim: auto for dim in range(value.dim())} for value in self.example])
         try:
             program = exported(_Functional(self.module, names), (list(self.state.values()), list(self.example)), shapes)

@@ -21,7 +21,8 @@ dtype_names = {
     torch.int64: "int64", torch.int8: "int8", torch.uint8: "uint8", torch.bool: "bool",
 }
 
-real_elements = 1 << 27
+real_elements = 1 << 25  # so large a problem is built with real tensors
+
 max_inputs = 64  # of the program
 
 
@@ -41,15 +42,17 @@ class MadeTask:
     yaml: str
     inputs: list[TaskInput]
     outputs: list[tuple[str, list[str], str]]  # name, shape, dtype
+    scalar_outputs: list[str]  # those that have no dimension in PyTorch, and one element in the task
     sizes: dict[str, list[Sizes]]  # of the names that the task has
     constants: Sizes  # of the problem's other names
     notes: list[str] = field(default_factory=list)
 
 
-def make_task(problem: Problem, dropout: str = "refuse", given: dict[str, list[Sizes]] | None = None) -> MadeTask:
+def make_task(problem: Problem, dropout: str = "refuse", given: dict[str, list[Sizes]] | None = None,
+              train_elements: int | None = None) -> MadeTask:
     """`dropout`: "refuse", or "identity" to take it as its inference form. `given`: sizes by kind (small, train, holdout) that are used
-    as they are."""
-    search = SizeSearch(problem)
+    as they are. `train_elements`: a limit for all tensors of the train size together."""
+    search = SizeSearch(problem, train_elements)
     original = search.shapes(problem.sizes)
     if original is None:
         trace_at(problem, problem.sizes, fake=True)  # says why
@@ -105,7 +108,9 @@ def _traces(problem: Problem, found: FoundSizes) -> tuple[list[Sizes], list[Trac
     for sample in samples:
         if sample not in kept:
             kept.append(sample)
-    return kept, [trace_at(problem, sample, fake=True) for sample in kept]
+    # The first one with real tensors, where that costs little: it knows the values of constants.
+    real = sum(shapes_at(problem, kept[0]).elements()) <= real_elements
+    return kept, [trace_at(problem, sample, fake=at > 0 or not real) for at, sample in enumerate(kept)]
 
 
 def _culprit(problem: Problem, found: FoundSizes) -> str | None:
@@ -119,6 +124,7 @@ def _culprit(problem: Problem, found: FoundSizes) -> str | None:
             family = unify([tiny, *beside], [base, *(trace_at(problem, sample, fake=True) for sample in beside)], [name])
             for tensor in (*(each.name for each in base.inputs), *(each.name for each in base.outputs)):
                 _shape(family, tensor)
+            write_reference(family, [name], {each.name: each.name for each in base.inputs}, "identity")
         except (DifferentGraphs, TaskError):
             return name
     return found.names[-1] if found.names else None
@@ -169,8 +175,9 @@ def _write(problem: Problem, family: FamilyOfGraphs, found: FoundSizes, dropout:
     inputs = [_input(each, names, shapes, built, graph, problem, family)
               for each in sorted(graph.inputs, key=lambda each: text.inputs.index(each.name) if each.name in text.inputs else -1)
               if each.name in text.inputs]
-    made = MadeTask(problem.name, "", inputs, _outputs(outputs, graph, names, used), _sizes(found, used),
+    made = MadeTask(problem.name, "", inputs, _outputs(outputs, graph, names, used), [], _sizes(found, used),
                     {name: value for name, value in problem.sizes.items() if name not in used}, [*found.notes, *built.notes, *text.notes])
+    made.scalar_outputs = [made.outputs[at][0] for at, each in enumerate(graph.outputs) if not graph.shapes[each.name]]
     made.yaml = _yaml(problem, made, text)
     return made
 

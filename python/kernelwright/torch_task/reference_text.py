@@ -10,7 +10,7 @@ import torch
 from ..errors import TaskError
 from .spelling import (dropouts, factories, functional, identities, infix, methods, random_arguments, reserved_names, variadic)
 from .traced_graph import Op, Ref
-from .unify import FamilyOfGraphs, Varying
+from .unify import DifferentGraphs, FamilyOfGraphs, Varying, VaryingFloat
 
 
 @dataclass
@@ -27,6 +27,7 @@ def write_reference(family: FamilyOfGraphs, size_names: list[str], input_names: 
 
 
 _no_value = object()
+max_constant_elements = 64
 
 
 class _Writer:
@@ -51,7 +52,7 @@ class _Writer:
         self.like = self.names[(floating or inputs)[0]] if inputs else ""
         self.like_is_floating = bool(floating)
         self.written = list(inputs)
-        lines = []
+        lines = [f"{self._new_name(name)} = {self._constant(name)}" for name in self.graph.constants if name in needed]
         for op in self.family.ops:
             if op.name not in needed:
                 continue
@@ -69,6 +70,14 @@ class _Writer:
         parameters = [self.names[name] for name in inputs] + [f"{name}: int" for name in self.used_sizes]
         text = f"def reference({', '.join(parameters)}):\n" + "".join(f"    {line}\n" for line in _shortened(lines))
         return ReferenceText(text, inputs, self.names, self.used_sizes, self.notes)
+
+    def _constant(self, name: str) -> str:
+        """A tensor that the module makes from numbers, as torch.tensor(0.5) does."""
+        value = self.graph.constants[name]
+        if type(value).__name__ == "FakeTensor" or value.numel() > max_constant_elements:
+            raise TaskError(f"the module makes a tensor of shape {tuple(value.shape)} from numbers; make it a buffer (register_buffer), "
+                            "so that it is an input")
+        return f"torch.tensor({value.tolist()!r}, dtype={self._dtype(value.dtype)}, device={self.like}.device)"
 
     # Which operations the outputs need. What changes a value in place counts as a use of it, but only if the value is needed anyhow:
     # a running mean that is updated and not returned is not.
@@ -201,7 +210,7 @@ class _Writer:
         return f"{'F' if name in functional else 'torch'}.{name}({', '.join(parts)})"
 
     def _is_default(self, argument, value: Any) -> bool:
-        if not argument.has_default_value() or isinstance(value, (Varying, Ref)):
+        if not argument.has_default_value() or isinstance(value, (Varying, VaryingFloat, Ref)):
             return False
         default = argument.default_value
         if isinstance(value, list) and isinstance(default, int) and not isinstance(default, bool):
@@ -358,6 +367,8 @@ class _Writer:
             return self.names[self._source(value).name]
         if isinstance(value, Varying):
             return self._size(value, op)
+        if isinstance(value, VaryingFloat):
+            return self._number(value, op)
         if isinstance(value, list):
             return self._list(value, op, argument)
         if isinstance(value, torch.dtype):
@@ -389,6 +400,18 @@ class _Writer:
             raise TaskError(f"{op.target.rsplit('.', 1)[0]} in {op.place} uses the numbers {', '.join(map(str, value.values[:5]))} at "
                             "different sizes, which is no simple expression of them")
         return text
+
+    def _number(self, value: VaryingFloat, op: Op) -> str:
+        """What modules make of sizes: a size, its square root, and one over them."""
+        for form, undone in (("float({})", lambda x: x), ("math.sqrt({})", lambda x: x * x), ("1.0 / ({})", lambda x: 1 / x),
+                             ("1.0 / math.sqrt({})", lambda x: 1 / (x * x))):
+            wholes = [undone(each) for each in value.values] if all(value.values) else []
+            if wholes and all(abs(each - round(each)) < 1e-6 * abs(each) for each in wholes):
+                text = self._size_of_names(Varying(tuple(round(each) for each in wholes)))
+                if text is not None:
+                    return form.format(text)
+        raise DifferentGraphs(f"{op.target.rsplit('.', 1)[0]} in {op.place} uses the number {value.values[0]} at some sizes and "
+                              f"{value.values[-1]} at others")
 
     def _size_of_names(self, value: Varying) -> str | None:
         text = self.family.fitter.fit(value.values)

@@ -127,5 +127,6 @@ def _quotient(name: str, points: dict[int, int], slope: Fraction, span: int) -> 
             outer = 1 if constant != 0 else 0
             if top * min(points) + inner < 0:
                 inner, outer = shift, constant
-            return f"({name if top == 1 else f'{top} * {name}'}{_plus(inner)}) / {bottom}" + _plus(outer)
+            above = (name if top == 1 else f"{top} * {name}") + _plus(inner)
+            return (f"({above})" if " " in above else above) + f" / {bottom}" + _plus(outer)
     return None

@@ -30,8 +30,9 @@ class FoundSizes:
 
 
 class SizeSearch:
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: Problem, train_elements: int | None = None):
         self.problem = problem
+        self.train_elements = train_elements  # of all tensors of a train size together; None: the problem's own sizes
         self.known: dict[tuple[tuple[str, int], ...], Shapes | None] = {}
 
     def shapes(self, sizes: Sizes) -> Shapes | None:
@@ -138,20 +139,23 @@ class SizeSearch:
         return found
 
     def _train(self, original: Sizes, names: list[str], notes: list[str]) -> Sizes:
-        """The problem's own sizes, smaller only where a tensor would have too many elements."""
+        """The problem's own sizes, smaller only where there would be too many elements: the largest size is halved until there are not."""
         train = dict(original)
         while True:
             shapes = self.shapes(train)
-            if shapes is None or max(shapes.elements()) <= tensor_elements:
+            too_large = shapes is not None and (max(shapes.elements()) > tensor_elements or
+                                                sum(shapes.elements()) > (self.train_elements or 2**62))
+            if not too_large:
                 break
-            for name in names:
-                halved = {**train, name: train[name] // 2}
-                if train[name] >= 2 and self.shapes(halved) is not None:
-                    break
-            else:
+            halves = [{**train, name: train[name] // 2} for name in sorted(names, key=lambda name: -train[name]) if train[name] >= 4]
+            smaller = next((each for each in halves if self.shapes(each) is not None), None)
+            if smaller is None:
                 break
-            notes.append(f"{name} is {halved[name]} instead of {train[name]}: a tensor would have over 2^31 - 1 elements")
-            train = halved
+            train = smaller
+        if train != original:
+            changed = ", ".join(f"{name} is {train[name]} instead of {original[name]}" for name in names if train[name] != original[name])
+            reason = "without a GPU no more can be checked" if self.train_elements else "a tensor would have over 2^31 - 1 elements"
+            notes.append(f"the train size is smaller than the problem's: {changed}; {reason}")
         return train
 
     def _holdout(self, train: Sizes, names: list[str], shown: list[Sizes]) -> list[Sizes]:

@@ -49,6 +49,7 @@ class TracedGraph:
     dtypes: dict[str, torch.dtype]
     schemas: dict[str, Any] = field(default_factory=dict)  # target -> FunctionSchema
     random: set[str] = field(default_factory=set)  # targets that draw random numbers
+    constants: dict[str, torch.Tensor] = field(default_factory=dict)  # tensors that the module makes from numbers
 
 
 _own_folder = str(pathlib.Path(__file__).parent)
@@ -98,7 +99,7 @@ def _read(program) -> TracedGraph:
             graph.shapes[node.name] = tuple(value.shape)
             graph.dtypes[node.name] = value.dtype
         if node.op == "placeholder":
-            _read_placeholder(node, specs[node.name], value, graph)
+            _read_placeholder(node, specs[node.name], value, graph, program.constants)
         elif node.op == "call_function":
             graph.ops.append(_read_call(node, graph))
         elif node.op == "output":
@@ -111,13 +112,16 @@ def _read(program) -> TracedGraph:
     return graph
 
 
-def _read_placeholder(node, spec, value, graph: TracedGraph) -> None:
+def _read_placeholder(node, spec, value, graph: TracedGraph, constants: dict[str, Any]) -> None:
     kind = _kinds.get(spec.kind.name)
     if kind is None:
         raise TaskError(f"the module takes {spec.kind.name.lower()} '{node.name}', which cannot be an input of a kernel")
     if not isinstance(value, torch.Tensor):
         if node.users:
             raise TaskError(f"the input '{node.name}' is {value!r}, which is no tensor")
+        return
+    if kind == "constant":
+        graph.constants[node.name] = constants[spec.target]
         return
     graph.inputs.append(TracedInput(node.name, kind, spec.target or "", tuple(value.shape), value.dtype))
 

@@ -17,6 +17,11 @@ class Varying:
     values: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class VaryingFloat:
+    values: tuple[float, ...]
+
+
 @dataclass
 class FamilyOfGraphs:
     """The first trace's graph with `Varying` in the place of numbers that differ, and all extents as values by trace."""
@@ -66,7 +71,7 @@ def _join(values: list[Any], op: Op) -> Any:
     if all(isinstance(each, int) and not isinstance(each, bool) for each in values):
         return Varying(tuple(values))
     if all(isinstance(each, float) for each in values):
-        raise DifferentGraphs(f"{op.target} in {op.place} uses the number {values[0]} at some sizes and {values[-1]} at others")
+        return VaryingFloat(tuple(values))
     if all(isinstance(each, Ref) for each in values):
         raise DifferentGraphs(f"{op.target} in {op.place} works on different values at different sizes")
     raise DifferentGraphs(f"{op.target} in {op.place} has different arguments at different sizes")
