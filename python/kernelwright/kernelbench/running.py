@@ -48,8 +48,11 @@ def converse(agents: Agents, task: pathlib.Path, samples: int, turns: int) -> di
     problem = None
     try:
         for event in agents.optimize(task, turns=turns, samples=samples):
-            if event.name == "verdict":
-                kernels.append({key: event.get(key) for key in ("turn", "sample", "status", "speedup", "kernel") if event.get(key) is not None})
+            if event.name == "answer":
+                kernels.append({"turn": event["turn"], "sample": event["sample"], "kernel": event.get("kernel"), "status": event.get("outcome")})
+            elif event.name == "verdict":
+                own = next(each for each in reversed(kernels) if (each["turn"], each["sample"]) == (event["turn"], event["sample"]))
+                own.update(status=event["verdict"]["status"], speedup=event["verdict"].get("speedup_naive"))
             elif event.name == "end":
                 end = event.data
     except KernelwrightError as error:

@@ -447,7 +447,7 @@ def _base(op: Op) -> str:
 
 def _is_in_place(op: Op) -> bool:
     name = _base(op)
-    return name.endswith("_") and not name.endswith("__")
+    return name.endswith("_") and not name.endswith("__") and name not in ("detach_", "requires_grad_")
 
 
 _views = frozenset("""view reshape select slice transpose permute unsqueeze squeeze expand narrow diagonal alias detach t unbind getitem split
