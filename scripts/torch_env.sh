@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 torch=$(readlink -f .deps/site-packages)
 cache=${KERNELWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernelwright}
 python=/usr/bin/python3
-key=$(cat scripts/requirements-python.txt scripts/requirements-torch.txt scripts/torch_env.sh <(echo "$torch") <($python --version) | sha256sum | cut -c1-16)
+needs=(scripts/requirements-python.txt scripts/requirements-torch.txt)
+key=$(cat "${needs[@]}" scripts/torch_env.sh <(echo "$torch") <($python --version) | sha256sum | cut -c1-16)
 folder=$cache/torch/$key
 if [ ! -e "$folder/.ready" ]; then
   mkdir -p "$cache/torch"

@@ -127,8 +127,11 @@ def test_score_counts_all_problems_and_only_right_kernels(imported: Path, tmp_pa
     shutil.copytree(imported, folder)
     (folder / "kernels").mkdir()
     (folder / "kernels" / "kb1_1_scaled_sine.json").write_text(json.dumps({"best": {"kernel": sine}}))
-    wrong = "__global__ void f(const float* x, float* y) { y[0] = 0; }\nextern \"C\" void launch(const float* x, float* output, int batch_size, " \
-            "int length, cudaStream_t stream) { f<<<1, 1, 0, stream>>>(x, output); }\n"
+    wrong = """__global__ void f(const float* x, float* y) { y[0] = 0; }
+extern "C" void launch(const float* x, float* output, int batch_size, int length, cudaStream_t stream) {
+  f<<<1, 1, 0, stream>>>(x, output);
+}
+"""
     (folder / "kernels" / "kb1_6_exclusive_product.json").write_text(json.dumps({"best": {"kernel": wrong}}))
     assert main(["score", str(folder)]) == 0
     printed = capsys.readouterr().out
@@ -177,7 +180,8 @@ def test_the_program_s_own_commands_reach_the_package(tmp_path: Path) -> None:
     assert done.returncode == 0 and (tmp_path / "kb_1_scaled_sine" / "task.yaml").exists(), done.stderr
     shown = subprocess.run([program, "tasks", "show", str(file)], capture_output=True, text=True, env=environment)
     assert shown.returncode == 0 and "torch.sin" in shown.stdout, shown.stderr
-    noise = subprocess.run([program, "tasks", "show", str(problems / "level1" / "9_Noise.py")], capture_output=True, text=True, env=environment)
+    file_of_noise = str(problems / "level1" / "9_Noise.py")
+    noise = subprocess.run([program, "tasks", "show", file_of_noise], capture_output=True, text=True, env=environment)
     assert noise.returncode == 2 and "randn_like" in noise.stderr
     without = subprocess.run([program, "tasks", "show", str(file)], capture_output=True, text=True,
                              env={**environment, "KERNELWRIGHT_PYTHON": "/nonexistent/python"})

@@ -79,7 +79,8 @@ def test_random_numbers_are_refused_with_operation_and_line() -> None:
         y = x * 2
         return y + torch.rand_like(y)
 
-    with pytest.raises(kw.TaskError, match=r"aten\.rand_like in test_torch_task\.py:\d+: return y \+ torch\.rand_like\(y\).*random numbers"):
+    place = r"aten\.rand_like in test_torch_task\.py:\d+: return y \+ torch\.rand_like\(y\).*random numbers"
+    with pytest.raises(kw.TaskError, match=place):
         kw.task_from(noisy, (torch.randn(4, 4),))
     dropout = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5))
     with pytest.raises(kw.TaskError, match=r"dropout.*\.eval\(\)"):

@@ -46,7 +46,8 @@ def main(words: list[str] | None = None) -> int:
 
     made = commands.add_parser("import", help="every problem of a folder becomes a task")
     made.add_argument("folder", metavar="DIR", type=pathlib.Path, help="a checkout of KernelBench, or a folder with level1/1_Name.py ...")
-    made.add_argument("--out", type=pathlib.Path, default=pathlib.Path("kernelbench"), help="folder for tasks and report (default: kernelbench)")
+    made.add_argument("--out", type=pathlib.Path, default=pathlib.Path("kernelbench"),
+                      help="folder for tasks and report (default: kernelbench)")
     made.add_argument("--levels", help="such as 1,2 (default: all)")
     made.add_argument("--check", action="store_true", help="compare every reference, as the program runs it, with PyTorch's own module")
     made.add_argument("--again", action="store_true", help="import again what was imported before")
@@ -73,7 +74,8 @@ def main(words: list[str] | None = None) -> int:
     score = commands.add_parser("score", help="what was solved, and how fast: tables, and one page with every kernel")
     score.add_argument("folder", metavar="OUT", type=pathlib.Path)
     score.add_argument("--levels")
-    score.add_argument("--stock", type=pathlib.Path, metavar="CHECKOUT", help="also run KernelBench's own scorer from this checkout (needs a GPU)")
+    score.add_argument("--stock", type=pathlib.Path, metavar="CHECKOUT",
+                       help="also run KernelBench's own scorer from this checkout (needs a GPU)")
     score.add_argument("--url", help="a service elsewhere (default: one of its own)")
     score.set_defaults(work=_score)
 

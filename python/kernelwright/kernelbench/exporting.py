@@ -16,7 +16,8 @@ from ..torch_task.size_expressions import evaluate
 from .bench_folder import imported_problems, read_json
 
 _types = {
-    "float32": ("float", "float"), "float64": ("double", "double"), "float16": ("__half", "half"), "bfloat16": ("__nv_bfloat16", "bfloat16"),
+    "float32": ("float", "float"), "float64": ("double", "double"), "float16": ("__half", "half"),
+    "bfloat16": ("__nv_bfloat16", "bfloat16"),
     "int32": ("int", "int32"), "int64": ("long long", "int64"), "int8": ("signed char", "int8"), "uint8": ("unsigned char", "uint8"),
     "bool": ("bool", "bool"),
 }
@@ -34,7 +35,8 @@ def export_folder(folder: pathlib.Path, levels: set[int] | None) -> int:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(model_new(made, kernel, pathlib.Path(made["source"]).read_text()))
         written += 1
-    print(f"{written} files in {folder / 'exports'}; {len(missing)} problems have no right kernel" + (f": {', '.join(missing)}" if missing else ""))
+    print(f"{written} files in {folder / 'exports'}; {len(missing)} problems have no right kernel" +
+          (f": {', '.join(missing)}" if missing else ""))
     return 0
 
 
@@ -51,7 +53,8 @@ def model_new(made: dict[str, Any], kernel: str, source: str) -> str:
     tensors = [each for each in made["inputs"] if each["shape"]]
     sizes = _size_names(made)
     text = [f'"""{made["name"]}: a kernel for the problem below, written by `kernelwright kernelbench export`."""', ""]
-    text += [_classes(source), "", "from torch.utils.cpp_extension import load_inline", "", f"_kernel = r'''{_quoted(kernel)}", _wrapper(made, sizes) + "'''", ""]
+    text += [_classes(source), "", "from torch.utils.cpp_extension import load_inline", "",
+             f"_kernel = r'''{_quoted(kernel)}", _wrapper(made, sizes) + "'''", ""]
     text += [f"_extension = load_inline(name={made['name'] + '_kernel'!r}, cpp_sources={_declaration(made, sizes)!r},",
              "                         cuda_sources=_kernel, functions=['run_kernel'], extra_cuda_cflags=['-O3'])", "", ""]
     text += ["class ModelNew(Model):"]
@@ -141,8 +144,9 @@ def _wrapper(made: dict[str, Any], sizes: dict[str, str]) -> str:
         if not each["shape"]:
             arguments.append(f"static_cast<{kind}>({each['name']})")
             continue
-        lines.append(f'  TORCH_CHECK({each["name"]}.is_cuda() && {each["name"]}.is_contiguous(), "{each["name"]} must be a contiguous CUDA tensor");')
-        lines.append(f'  TORCH_CHECK({each["name"]}.element_size() == sizeof({kind}), "{each["name"]} must be {each["dtype"]}");')
+        name = each["name"]
+        lines.append(f'  TORCH_CHECK({name}.is_cuda() && {name}.is_contiguous(), "{name} must be a contiguous CUDA tensor");')
+        lines.append(f'  TORCH_CHECK({name}.element_size() == sizeof({kind}), "{name} must be {each["dtype"]}");')
         arguments.append(f"static_cast<const {kind}*>({each['name']}.const_data_ptr())")
     for each in made["outputs"]:
         arguments.append(f"static_cast<{_types[each['dtype']][0]}*>({each['name']}.mutable_data_ptr())")

@@ -1,4 +1,4 @@
-"""Agents write kernels for imported problems. Each problem's result is a file of its own, so that a run goes on where it was interrupted."""
+"""Agents write kernels for imported problems. Each problem's result is a file of its own, so that a run goes on where it was ended."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def converse(agents: Agents, task: pathlib.Path, samples: int, turns: int) -> di
     try:
         for event in agents.optimize(task, turns=turns, samples=samples):
             if event.name == "answer":
-                kernels.append({"turn": event["turn"], "sample": event["sample"], "kernel": event.get("kernel"), "status": event.get("outcome")})
+                kernels.append({"turn": event["turn"], "sample": event["sample"], "kernel": event.get("kernel"),
+                                "status": event.get("outcome")})
             elif event.name == "verdict":
                 own = next(each for each in reversed(kernels) if (each["turn"], each["sample"]) == (event["turn"], event["sample"]))
                 own.update(status=event["verdict"]["status"], speedup=event["verdict"].get("speedup_naive"))

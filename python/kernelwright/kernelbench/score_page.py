@@ -14,10 +14,12 @@ def score_page(report: dict[str, Any]) -> str:
     from .scoring import hardened_table
 
     rows = report["hardened"]
-    parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>KernelBench</title>", f"<style>{_style}</style>", "<h1>KernelBench</h1>",
+    parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>KernelBench</title>",
+             f"<style>{_style}</style>", "<h1>KernelBench</h1>",
              f"<pre>{html.escape(hardened_table(rows, report['controls']))}</pre>"]
     if "stock" in report:
-        parts.append(f"<h2>Stock scorer</h2><p>KernelBench {html.escape(report['stock']['commit'])} on {html.escape(report['stock']['device'])}</p>")
+        commit, device = (html.escape(report["stock"][key]) for key in ("commit", "device"))
+        parts.append(f"<h2>Stock scorer</h2><p>KernelBench {commit} on {device}</p>")
     parts.append("<h2>Problems</h2><table><tr><th>problem<th>name<th>result<th>time<th>note</tr>")
     for row in rows:
         parts.append(f"<tr><td>{_link(row)}<td>{html.escape(row['title'])}<td class={'solved' if row.get('correct') else 'wrong'}>"
@@ -25,7 +27,8 @@ def score_page(report: dict[str, Any]) -> str:
     parts.append("</table><h2>Kernels</h2>")
     for row in rows:
         if row.get("kernel"):
-            parts.append(f"<h3 id={html.escape(row['key'])}>{html.escape(row['key'])} {html.escape(row['title'])}: {html.escape(str(row['status']))}</h3>"
+            key, title, status = (html.escape(str(row[name])) for name in ("key", "title", "status"))
+            parts.append(f"<h3 id={key}>{key} {title}: {status}</h3>"
                          f"<p>{html.escape(row.get('summary') or '')}</p><pre>{html.escape(row['kernel'])}</pre>")
     return "\n".join(parts) + "</html>\n"
 

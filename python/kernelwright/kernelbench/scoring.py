@@ -62,8 +62,8 @@ def hardened_rows(folder: pathlib.Path, problems: list[dict[str, Any]], url: str
 
 
 def _of_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
-    row = {key: verdict.get(key) for key in ("status", "correct", "summary", "backend", "time_us", "time_source", "speedup_pytorch", "flags",
-                                             "time_interval_us")}
+    row = {key: verdict.get(key) for key in ("status", "correct", "summary", "backend", "time_us", "time_source",
+                                             "speedup_pytorch", "flags", "time_interval_us")}
     row["fast"] = is_fast(verdict)
     return row
 
@@ -93,13 +93,14 @@ def counts(rows: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def hardened_table(rows: list[dict[str, Any]], control_rows: dict[str, int]) -> str:
-    lines = ["hardened: our judge" + _device(rows), f"{'level':>8} {'problems':>9} {'right':>6} {'solved':>7} {'fast':>5} {'degenerate':>11}"]
+    lines = ["hardened: our judge" + _device(rows),
+             f"{'level':>8} {'problems':>9} {'right':>6} {'solved':>7} {'fast':>5} {'degenerate':>11}"]
     for level in [*sorted({row["level"] for row in rows}), None]:
         some = [row for row in rows if level is None or row["level"] == level]
         each = counts(some)
-        lines.append(f"{'all' if level is None else level:>8} {each['problems']:>9} {each['right']:>6} {each['solved']:>7} {each['fast']:>5} "
-                     f"{each['degenerate']:>11}")
-    lines.append("solved: right, and the problem is not degenerate; fast: also measured faster than PyTorch eager by more than its interval")
+        lines.append(f"{'all' if level is None else level:>8} {each['problems']:>9} {each['right']:>6} "
+                     f"{each['solved']:>7} {each['fast']:>5} {each['degenerate']:>11}")
+    lines.append("solved: right, and the problem is not degenerate; fast: also measured faster than PyTorch by more than the interval")
     lines += [f"control: {name} solves {solved} (must be 0)" for name, solved in control_rows.items()]
     return "\n".join(lines)
 

@@ -18,7 +18,8 @@ reference, candidate = (open(path).read() for path in sys.argv[2:4])
 result = eval_kernel_against_ref(reference, candidate, num_correct_trials=5, num_perf_trials=100, measure_performance=True,
                                  timing_method="cuda_event", backend="cuda")
 print("RESULT " + json.dumps({"compiled": bool(result.compiled), "correct": bool(result.correctness), "runtime": result.runtime,
-                              "ref_runtime": getattr(result, "ref_runtime", None), "metadata": {k: str(v) for k, v in result.metadata.items()}}))
+                              "ref_runtime": getattr(result, "ref_runtime", None),
+                              "metadata": {k: str(v) for k, v in result.metadata.items()}}))
 """
 
 
@@ -26,7 +27,8 @@ def score_with_stock(folder: pathlib.Path, problems: list[dict[str, Any]], check
     import torch
 
     if not torch.cuda.is_available():
-        raise KernelwrightError("the stock scorer runs kernels on a GPU, and PyTorch sees none here; leave --stock out for the hardened table alone")
+        raise KernelwrightError("the stock scorer runs kernels on a GPU, and PyTorch sees none here; "
+                                "leave --stock out for the hardened table alone")
     if not (checkout / "src" / "kernelbench" / "eval.py").exists():
         raise KernelwrightError(f"{checkout} is no checkout of KernelBench: src/kernelbench/eval.py is missing")
     results: dict[str, Any] = {}
@@ -50,11 +52,13 @@ def score_with_stock(folder: pathlib.Path, problems: list[dict[str, Any]], check
 
 def stock_table(stock: dict[str, Any], problems: list[dict[str, Any]]) -> str:
     results = stock["results"]
-    lines = [f"stock scorer of KernelBench {stock['commit'][:10]}, {stock['device']}, torch {stock['torch']}: 5 trials, 100 timings, cuda_event",
+    lines = [f"stock scorer of KernelBench {stock['commit'][:10]}, {stock['device']}, torch {stock['torch']}: "
+             "5 trials, 100 timings, cuda_event",
              f"{'level':>8} {'problems':>9} {'correct':>8} {'fast_1':>7} {'fast_2':>7}"]
     for level in sorted({each["level"] for each in problems}):
         some = [each for each in problems if each["level"] == level]
         right = [results[each["key"]] for each in some if results.get(each["key"], {}).get("correct")]
         speedups = [each["ref_runtime"] / each["runtime"] for each in right if each.get("ref_runtime") and each.get("runtime", 0) > 0]
-        lines.append(f"{level:>8} {len(some):>9} {len(right):>8} {sum(each > 1 for each in speedups):>7} {sum(each > 2 for each in speedups):>7}")
+        lines.append(f"{level:>8} {len(some):>9} {len(right):>8} {sum(each > 1 for each in speedups):>7} "
+                     f"{sum(each > 2 for each in speedups):>7}")
     return "\n".join(lines)

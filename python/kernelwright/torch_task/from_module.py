@@ -95,7 +95,8 @@ class ModuleProblem:
         self.example = tuple(_tensor(each, at) for at, each in enumerate(inputs))
         shown = type(module_or_function).__name__ if is_module else getattr(module_or_function, "__name__", "function")
         self.name = name or re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", shown)).strip("_").lower() or "task"
-        document = inspect.getdoc(module_or_function) if not (is_module and type(module_or_function).__module__.startswith("torch.")) else None
+        of_torch = is_module and type(module_or_function).__module__.startswith("torch.")
+        document = None if of_torch else inspect.getdoc(module_or_function)
         self.summary = re.sub(r"\s+", " ", (document or shown).split("\n\n")[0]).strip()[:300]
         self.state = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
         self.input_names = _input_names(self.module, len(self.example))

@@ -26,8 +26,10 @@ def _made(file: pathlib.Path, name: str | None, dropout: str, train_elements: in
     check_sizes(made)
     return {
         "name": made.name, "yaml": made.yaml, "source": str(file), "dropout": dropout, "derived_shapes": train_elements is not None,
-        "inputs": [{"name": each.name, "kind": each.kind, "path": each.path, "shape": each.shape, "dtype": each.dtype} for each in made.inputs],
-        "outputs": [{"name": own, "shape": shape, "dtype": dtype, "scalar": own in made.scalar_outputs} for own, shape, dtype in made.outputs],
+        "inputs": [{"name": each.name, "kind": each.kind, "path": each.path, "shape": each.shape, "dtype": each.dtype}
+                   for each in made.inputs],
+        "outputs": [{"name": own, "shape": shape, "dtype": dtype, "scalar": own in made.scalar_outputs}
+                    for own, shape, dtype in made.outputs],
         "sizes": made.sizes, "constants": made.constants, "tied": dict(problem.tied), "notes": made.notes,
     }
 

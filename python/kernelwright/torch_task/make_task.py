@@ -23,7 +23,7 @@ dtype_names = {
 
 real_elements = 1 << 25  # so large a problem is built with real tensors
 
-max_inputs = 64  # of the program
+max_inputs = 512  # of the program
 
 
 @dataclass
@@ -237,7 +237,8 @@ def _yaml(problem: Problem, made: MadeTask, text: ReferenceText) -> str:
         lines.append("sizes:")
         for kind, all_sizes in made.sizes.items():
             if all_sizes:
-                lines.append(f"  {kind}: [" + ", ".join("{" + ", ".join(f"{k}: {v}" for k, v in each.items()) + "}" for each in all_sizes) + "]")
+                entries = ["{" + ", ".join(f"{name}: {value}" for name, value in each.items()) + "}" for each in all_sizes]
+                lines.append(f"  {kind}: [{', '.join(entries)}]")
     return "\n".join(lines) + "\n"
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from ..errors import TaskError
+from .needed_values import base, is_in_place, needed_values, refs, roots
 from .spelling import (dropouts, factories, functional, identities, infix, methods, random_arguments, reserved_names, variadic)
 from .traced_graph import Op, Ref
 from .unify import DifferentGraphs, FamilyOfGraphs, Varying, VaryingFloat
@@ -45,7 +47,7 @@ class _Writer:
         self.like = ""
 
     def write(self) -> ReferenceText:
-        needed = self._needed()
+        needed = needed_values(self.graph, self.family.ops, self._arguments_that_count)
         ordered = sorted((each for each in self.graph.inputs if each.name in needed), key=lambda each: each.kind != "input")
         inputs = [each.name for each in ordered]
         floating = [each.name for each in ordered if each.dtype.is_floating_point]
@@ -79,32 +81,8 @@ class _Writer:
                             "so that it is an input")
         return f"torch.tensor({value.tolist()!r}, dtype={self._dtype(value.dtype)}, device={self.like}.device)"
 
-    # Which operations the outputs need. What changes a value in place counts as a use of it, but only if the value is needed anyhow:
-    # a running mean that is updated and not returned is not.
-    def _needed(self) -> set[str]:
-        needed = {each.name for each in self.graph.outputs}
-        before = -1
-        while before != len(needed):
-            before = len(needed)
-            for op in reversed(self.family.ops):
-                touched = self._roots(op.args[0]) if _is_in_place(op) and op.args else set()
-                if op.name in needed or touched & needed:
-                    needed.add(op.name)
-                    needed |= {each.name for each in _refs(self._arguments_that_count(op))}
-        return needed
-
-    def _roots(self, value: Any) -> set[str]:
-        """The value and what it is a view of."""
-        found = set()
-        makers = {op.name: op for op in self.family.ops}
-        while isinstance(value, Ref):
-            found.add(value.name)
-            op = makers.get(value.name)
-            value = op.args[0] if op is not None and op.args and isinstance(op.args[0], Ref) and _is_view(op) else None
-        return found
-
     def _arguments_that_count(self, op: Op) -> list[Any]:
-        name = _base(op)
+        name = base(op)
         arguments = self._by_name(op)
         if name == "batch_norm" and arguments.get("training") or name == "instance_norm" and arguments.get("use_input_stats"):
             return [value for key, value in arguments.items() if key not in ("running_mean", "running_var")]
@@ -117,7 +95,8 @@ class _Writer:
         return {**dict(zip((each.name for each in schema.arguments), op.args)), **op.kwargs}
 
     def _users(self, name: str) -> int:
-        return sum(Ref(name) in list(_refs([op.args, list(op.kwargs.values())])) for op in self.family.ops) + (Ref(name) in self.graph.outputs)
+        users = sum(Ref(name) in list(refs([op.args, list(op.kwargs.values())])) for op in self.family.ops)
+        return users + (Ref(name) in self.graph.outputs)
 
     def _new_name(self, name: str) -> str:
         if name not in self.names:
@@ -139,7 +118,7 @@ class _Writer:
             return None
         if op.target == "getitem":
             return f"{self._text(op.args[0], op)}[{op.args[1]}]"
-        name = _base(op)
+        name = base(op)
         arguments = self._by_name(op)
         if name in dropouts:
             return self._dropout(op, arguments)
@@ -160,12 +139,12 @@ class _Writer:
         return self._plain_call(op, name, arguments)
 
     def _is_changed_in_place(self, op: Op) -> bool:
-        return any(_is_in_place(other) and other.args and op.name in self._roots(other.args[0]) for other in self.family.ops)
+        return any(is_in_place(other) and other.args and op.name in roots(other.args[0], self.family.ops) for other in self.family.ops)
 
     def _dropout(self, op: Op, arguments: dict[str, Any]) -> None:
         active = arguments.get("train", arguments.get("training")) and arguments.get("p", 0) > 0
         if active and self.dropout == "refuse":
-            raise TaskError(f"aten.{_base(op)} in {op.place} draws random numbers, so that no answer is right; "
+            raise TaskError(f"aten.{base(op)} in {op.place} draws random numbers, so that no answer is right; "
                             "call .eval() on the module, or take dropout as its inference form")
         if active:
             note = f"dropout in {op.place} is its inference form: the identity"
@@ -202,9 +181,9 @@ class _Writer:
             by_keyword = by_keyword or argument.kwarg_only
             parts.append(f"{argument.name}={value}" if by_keyword and parts else value)
         if name in methods and parts:
-            inner = parts[1][1:-1] if name in variadic and len(parts) == 2 and parts[1].startswith("[") and parts[1] != "[]" else ", ".join(parts[1:])
-            subject = parts[0]
-            return f"{subject}.{name}({inner})"
+            is_list = name in variadic and len(parts) == 2 and parts[1].startswith("[") and parts[1] != "[]"
+            inner = parts[1][1:-1] if is_list else ", ".join(parts[1:])
+            return f"{parts[0]}.{name}({inner})"
         if name.startswith(("linalg_", "special_", "fft_")):
             return f"torch.{name.replace('_', '.', 1)}({', '.join(parts)})"
         return f"{'F' if name in functional else 'torch'}.{name}({', '.join(parts)})"
@@ -385,7 +364,7 @@ class _Writer:
         varying = [at for at, each in enumerate(value) if isinstance(each, Varying)]
         texts = []
         for at, each in enumerate(value):
-            if isinstance(each, Varying) and _base(op) in ("view", "reshape", "_unsafe_view") and len(varying) == 1 and -1 not in value:
+            if isinstance(each, Varying) and base(op) in ("view", "reshape", "_unsafe_view") and len(varying) == 1 and -1 not in value:
                 texts.append("-1")
             else:
                 texts.append(self._text(each, op))
@@ -441,31 +420,6 @@ def _words(text: str) -> set[str]:
     return set(text.replace("(", " ").replace(")", " ").split())
 
 
-def _base(op: Op) -> str:
-    return op.target.split(".")[1] if "." in op.target else op.target
-
-
-def _is_in_place(op: Op) -> bool:
-    name = _base(op)
-    return name.endswith("_") and not name.endswith("__") and name not in ("detach_", "requires_grad_")
-
-
-_views = frozenset("""view reshape select slice transpose permute unsqueeze squeeze expand narrow diagonal alias detach t unbind getitem split
-chunk contiguous flatten _to_copy to movedim split_with_sizes view_as""".split())
-
-
-def _is_view(op: Op) -> bool:
-    return _base(op) in _views or _is_in_place(op)
-
-
-def _refs(values: Any):
-    for each in values:
-        if isinstance(each, Ref):
-            yield each
-        elif isinstance(each, list):
-            yield from _refs(each)
-
-
 def _shortened(lines: list[str]) -> list[str]:
     """An operation on several results takes its tuple apart in the same line: `torch.max(x, 1)[0]`."""
     kept: list[str] = []
@@ -483,6 +437,4 @@ def _shortened(lines: list[str]) -> list[str]:
 
 
 def _uses(line: str, name: str) -> bool:
-    import re
-
     return re.search(rf"\b{re.escape(name)}\b", line) is not None

@@ -25,7 +25,8 @@ methods = frozenset(
 variadic = frozenset({"view", "reshape", "permute", "expand", "repeat"})
 
 # They only pass their input on, as far as values are concerned.
-identities = frozenset({"alias", "lift_fresh_copy", "lift_fresh", "detach_", "detach", "clone", "contiguous", "resolve_conj", "resolve_neg"})
+identities = frozenset({"alias", "lift_fresh_copy", "lift_fresh", "detach_", "detach", "clone", "contiguous", "resolve_conj",
+                        "resolve_neg"})
 
 # Dropout: its inference form is its input.
 dropouts = frozenset({"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "dropout_", "feature_dropout_",
@@ -45,9 +46,9 @@ factories = frozenset({"zeros", "ones", "full", "empty", "arange", "linspace", "
 
 # Names that a value in the text cannot have: Python's, TorchScript's and the launcher's.
 reserved_names = frozenset(
-    """and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or
-    pass raise return try while with yield None True False torch F math reference int float bool str list len range max min abs sum print
-    alignas alignof asm auto case catch char const constexpr decltype default delete do double enum explicit extern friend goto inline long
-    mutable namespace new noexcept nullptr operator private protected public register short signed sizeof static struct switch template
-    this throw true false typedef typename union unsigned using virtual void volatile xor stream launch threadIdx blockIdx blockDim gridDim
-    warpSize""".split())
+    """and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal
+    not or pass raise return try while with yield None True False torch F math reference int float bool str list len range max min abs
+    sum print alignas alignof asm auto case catch char const constexpr decltype default delete do double enum explicit extern friend
+    goto inline long mutable namespace new noexcept nullptr operator private protected public register short signed sizeof static
+    struct switch template this throw true false typedef typename union unsigned using virtual void volatile xor stream launch
+    threadIdx blockIdx blockDim gridDim warpSize""".split())
