@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "app/cli/command.h"
+#include "app/cli/python_command.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "kernel/judge/worker.h"
@@ -50,6 +51,8 @@ int run(int argc, char** argv) {
   add_serve_command(app, context);
   add_config_command(app, context);
   add_train_command(app, context);
+  add_task_command(app, context);
+  add_kernelbench_command(app, context);
 
   for (const char* name : {"doctor", "generate", "optimize", "evaluate", "train", "bench", "serve"})
     add_gpu_option(*app.get_subcommand(name));
@@ -78,6 +81,8 @@ int run(int argc, char** argv) {
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
+      "  kernelwright task import my_model.py                    a PyTorch module in a file becomes a task\n"
+      "  kernelwright kernelbench import KernelBench/            a whole folder of such files\n"
       "  kernelwright bench train tiny-1m                        speed of training and generation on this machine\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 
