@@ -301,6 +301,7 @@ def stopped():
 def orphaned():
     """A service that was started by a program ends with it, also when that is killed."""
     with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "log").touch()
         # A shell that starts the service and says its number; then it is killed.
         start = f"'{PROGRAM}' serve --socket {folder}/kw.sock --no-agents --quiet --end-with $$ 2>{folder}/log & echo $!; wait"
         shell = subprocess.Popen(["sh", "-c", start], stdout=subprocess.PIPE, text=True, env=dict(os.environ, KERNELWRIGHT_RUNS=folder))
