@@ -17,18 +17,18 @@ constexpr std::size_t max_kernel_bytes = 64u << 10;
 
 struct AskedKernel {
   std::string id;
-  nlohmann::json task;
+  std::shared_ptr<const nlohmann::json> task;  // one for all that bring none of their own: it may be megabytes
   std::string kernel;
 };
 
 void read_kernel(RequestFields& fields, const nlohmann::json& one, std::size_t index,
-                 std::vector<AskedKernel>& kernels) {
+                 const std::shared_ptr<const nlohmann::json>& task, std::vector<AskedKernel>& kernels) {
   if (!one.is_object()) return fields.refuse("kernels", "must be a list of {\"id\": ..., \"kernel\": ...}");
   RequestFields members(one);
   AskedKernel asked;
   asked.id = members.text("id", std::to_string(index), 256);
   asked.kernel = members.text("kernel", "", max_kernel_bytes);
-  asked.task = members.has("task") ? members.value("task") : fields.value("task");
+  asked.task = members.has("task") ? std::make_shared<const nlohmann::json>(members.value("task")) : task;
   if (members.problem()) fields.refuse("kernels", fmt::format("is wrong at {}: {}", index, members.problem()->body));
   if (asked.kernel.empty()) fields.refuse("kernels", fmt::format("has no kernel at {}", index));
   kernels.push_back(std::move(asked));
@@ -37,16 +37,17 @@ void read_kernel(RequestFields& fields, const nlohmann::json& one, std::size_t i
 std::vector<AskedKernel> read_kernels(RequestFields& fields) {
   std::vector<AskedKernel> kernels;
   const nlohmann::json& many = fields.value("kernels");
+  const auto task = std::make_shared<const nlohmann::json>(fields.value("task"));
   if (many.is_null()) {
-    kernels.push_back({fields.text("id", "0", 256), fields.value("task"), fields.text("kernel", "", max_kernel_bytes)});
+    kernels.push_back({fields.text("id", "0", 256), task, fields.text("kernel", "", max_kernel_bytes)});
     if (kernels.back().kernel.empty()) fields.refuse("kernel", "is missing or empty");
   } else if (!many.is_array() || many.empty() || many.size() > max_kernels_of_request) {
     fields.refuse("kernels", fmt::format("must be a list of 1 to {} kernels", max_kernels_of_request));
   } else {
-    for (std::size_t i = 0; i < many.size(); ++i) read_kernel(fields, many[i], i, kernels);
+    for (std::size_t i = 0; i < many.size(); ++i) read_kernel(fields, many[i], i, task, kernels);
   }
   for (const AskedKernel& asked : kernels)
-    if (asked.task.is_null()) fields.refuse("task", "is missing: a name of the suite, or {\"yaml\": the task's text}");
+    if (asked.task->is_null()) fields.refuse("task", "is missing: a name of the suite, or {\"yaml\": the task's text}");
   return kernels;
 }
 
@@ -118,11 +119,11 @@ void JudgeApi::judge(const HttpRequest& request, std::shared_ptr<HttpReply> repl
 }
 
 void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
-  std::map<std::string, std::shared_ptr<const Task>> tasks;  // each is read once
+  std::map<const nlohmann::json*, std::shared_ptr<const Task>> tasks;  // each is read once
   for (const AskedKernel& asked : batch->kernels) {
-    auto& task = tasks[asked.task.dump()];
+    auto& task = tasks[asked.task.get()];
     if (task) continue;
-    const auto found = tasks_.find(asked.task);
+    const auto found = tasks_.find(*asked.task);
     if (!found.ok()) return batch->reply->respond(http_error(400, to_string(found.error()), "task"));
     task = (*found)->task();
   }
@@ -131,7 +132,7 @@ void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
   if (batch->stream) batch->reply->begin_stream(event_stream());
   for (std::size_t i = 0; i < batch->kernels.size(); ++i) {
     const AskedKernel& asked = batch->kernels[i];
-    const auto ticket = pool_.submit_now(tasks[asked.task.dump()], asked.kernel,
+    const auto ticket = pool_.submit_now(tasks[asked.task.get()], asked.kernel,
                                          [this, batch, i](std::shared_ptr<const Verdict> verdict) {
                                            note_(*verdict);
                                            batch->take(i, std::move(verdict));
