@@ -1,6 +1,7 @@
 // kernelwright: one program, one subcommand a file.
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "app/cli/command.h"
@@ -8,8 +9,26 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "kernel/judge/worker.h"
+#include "kernel/sandbox/container_process.h"
 
 namespace {
+
+// `--sandbox` and `--sandbox-image`, for a command that judges and the subcommands that it has.
+void add_sandbox_options(CLI::App& command) {
+  command
+      .add_option_function<std::string>(
+          "--sandbox",
+          [](const std::string& kind) {
+            if (const auto chosen = kw::choose_sandbox(kind); !chosen.ok())
+              throw CLI::ValidationError("--sandbox", chosen.error().message);
+          },
+          "what is around compilers and references: namespaces, or docker (a container each, without network)")
+      ->check(CLI::IsMember({"namespaces", "docker"}));
+  command.add_option_function<std::string>(
+      "--sandbox-image", [](const std::string& image) { ::setenv(kw::sandbox_image_variable, image.c_str(), 1); },
+      std::string("with --sandbox docker: the image that holds this program; default ") + kw::default_sandbox_image);
+  for (CLI::App* below : command.get_subcommands({})) add_sandbox_options(*below);
+}
 
 int run(int argc, char** argv) {
   using namespace kw::cli;
@@ -56,6 +75,8 @@ int run(int argc, char** argv) {
 
   for (const char* name : {"doctor", "generate", "optimize", "evaluate", "train", "bench", "serve"})
     add_gpu_option(*app.get_subcommand(name));
+  for (const char* name : {"judge", "generate", "optimize", "evaluate", "train", "serve"})
+    add_sandbox_options(*app.get_subcommand(name));
   for (const char* name : {"chat", "generate"}) add_gpu_option(*app.get_subcommand("model")->get_subcommand(name));
 
   // Last: subcommands take over the footer that stands when they are added.
