@@ -71,7 +71,7 @@ inline EndpointServer::Script in_turn(std::vector<HttpResponse> responses) {
 
 inline const Dialect& test_bytes(PromptStyle style = PromptStyle::chatml) {
   static const auto make = [](PromptStyle each) {
-    return byte_dialect(each, PromptBook::load(source_root() / "prompts").value()).value();
+    return byte_dialect(each, PromptBook::load(std::filesystem::path(KW_SOURCE_ROOT) / "prompts").value()).value();
   };
   static const Dialect chat = make(PromptStyle::chatml), compact = make(PromptStyle::compact);
   return style == PromptStyle::chatml ? chat : compact;
