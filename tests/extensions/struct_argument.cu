@@ -7,6 +7,7 @@ struct Params {
   float* y;
   int rows, cols;
   float scale;
+  int unused;
 };
 
 __global__ void weighted(Params p) {
@@ -23,6 +24,7 @@ torch::Tensor forward(torch::Tensor x, torch::Tensor w) {
   p.rows = x.size(0);
   p.cols = x.size(1);
   p.scale = 1.5f;
+  p.unused = 7;  // no padding, whose bytes nobody knows
   weighted<<<p.rows, 96>>>(p);
   return y;
 }

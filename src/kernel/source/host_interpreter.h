@@ -79,6 +79,7 @@ class HostInterpreter {
   void close_scope();
   Result<HostValue> evaluate_name(const Expr& expr);
   Result<HostValue*> global_constant(const GlobalVariable& global, const Expr& use);
+  Error unset_global(const std::string& name, TokenIndex token) const;
   Result<HostValue> enumerator_value(const EnumSyntax& enumeration, std::size_t index);
   Result<HostValue> struct_constant(const HostType& type, std::string_view name, TokenIndex token);
   std::optional<HostValue> runtime_constant(std::string_view name);
@@ -241,6 +242,7 @@ class HostInterpreter {
   Result<HostValue> call_minimum(std::string_view name, const Expr& expr);
   Result<HostValue> call_vector(std::string_view name, const Expr& expr);
   Result<HostValue> call_swap(const Expr& expr);
+  Result<HostValue> call_print(const Expr& expr);
   Result<HostValue> call_math(std::string_view name, const std::vector<HostValue>& arguments, TokenIndex token);
   Result<std::optional<HostValue>> call_conversion(std::string_view name, const std::vector<HostValue>& arguments,
                                                    TokenIndex token);

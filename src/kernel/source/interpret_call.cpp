@@ -1,5 +1,7 @@
 // Calls of the user's own functions, lambdas and member functions.
 
+#include <algorithm>
+
 #include "kernel/source/host_interpreter.h"
 
 namespace kw {
@@ -113,8 +115,11 @@ Result<const FunctionSyntax*> HostInterpreter::choose_overload(const FunctionVal
   const std::string what = kernel ? "kernel `" : "function `";
   if (function.candidates.size() > max_overloads) return fail("`" + function.name + "` has too many overloads", token);
   std::vector<const FunctionSyntax*> fitting;
+  // A host function may have its kernel's name: who is launched and who is called is plain.
+  const bool both = std::any_of(function.candidates.begin(), function.candidates.end(),
+                                [&](const FunctionSyntax* candidate) { return candidate->is_global == kernel; });
   for (const FunctionSyntax* candidate : function.candidates) {
-    if (candidate->is_specialisation) continue;
+    if (candidate->is_specialisation || (both && candidate->is_global != kernel)) continue;
     if (kernel && !candidate->is_global)
       return fail("`" + function.name + "` is not a kernel", token, "mark it __global__");
     if (!kernel && candidate->is_global) {

@@ -108,8 +108,13 @@ Result<HostValue> HostInterpreter::read(HostValue& cell, const Expr& expr) {
 
 bool HostInterpreter::is_variable(const Expr& expr) {
   switch (expr.kind) {
-    case ExprKind::name:
-      return expr.name.parts.size() == 1 && find_variable(expr.name.parts[0].name) != nullptr;
+    case ExprKind::name: {
+      if (expr.name.parts.size() == 1 && find_variable(expr.name.parts[0].name) != nullptr) return true;
+      const Declared* declared = expr.name.parts.size() == 1 ? find_declared(expr.name) : nullptr;
+      const GlobalVariable* global = declared == nullptr ? nullptr : declared->variable;
+      return global != nullptr && !global->is_constant && !global->is_device && !global->generic.present &&
+             globals_.contains(global);
+    }
     case ExprKind::subscript: {
       const HostType* type = static_type(*expr.children[0]);
       return type != nullptr && type->kind == TypeKind::array;
