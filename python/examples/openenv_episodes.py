@@ -7,11 +7,13 @@
 import argparse
 import asyncio
 import socket
+import tempfile
 import time
 
 import uvicorn
 
 import kernelwright as kw
+from kernelwright.drawn import task_of_draw
 from kernelwright.openenv import KernelAction, KernelClient, make_app
 
 SHAPE = "weighted"
@@ -39,9 +41,8 @@ async def episode(url, service, judge, seed, turns):
             answers.append(await model_answer(service, seen.observation.prompt, seed))
             seen = await client.step(KernelAction(answer=answers[-1]))
             rewards.append(seen.reward)
-    drawn = (await service.arequest("POST", "/v1/draw", {"first": seed}))["tasks"][0]["task"]
-    from kernelwright.drawn import task_of_draw
-    wanted = await judged_again(judge, task_of_draw({"task": drawn}), answers)
+    drawn = await service.arequest("POST", "/v1/draw", {"first": seed})
+    wanted = await judged_again(judge, task_of_draw(drawn["tasks"][0]), answers)
     return {"rewards": rewards, "equal": rewards == wanted, "correct": seen.observation.correct}
 
 
@@ -49,7 +50,7 @@ async def play(count, turns, at_a_time):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with kw.Service(agents="tiny") as service:
+    with tempfile.TemporaryDirectory() as folder, kw.Service(agents="tiny", options=["--runs", folder, "--folder", folder]) as service:
         judge = kw.AsyncJudge(service)
         server = uvicorn.Server(uvicorn.Config(make_app(judge, sessions=at_a_time), port=port, log_level="warning"))
         serving = asyncio.create_task(server.serve())

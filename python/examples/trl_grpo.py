@@ -13,7 +13,7 @@ import time
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: the judge needs the other cores
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback
 from trl import GRPOConfig, GRPOTrainer
 
 import kernelwright as kw
@@ -74,6 +74,7 @@ def train(arguments, seed, service):
                             bf16=False, activation_checkpointing=False, seed=seed, disable_tqdm=True)
         reward = make_kernel_reward(shape=shape, judge=kw.AsyncJudge(service), words="learned")
         trainer = GRPOTrainer(model=model, processing_class=tokenizer, reward_funcs=reward, train_dataset=tasks, args=config)
+        trainer.remove_callback(PrinterCallback)
         watch = Stopwatch(trainer)
         trainer.train()
     steps = [line for line in trainer.state.log_history if "reward" in line]

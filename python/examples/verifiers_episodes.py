@@ -69,7 +69,7 @@ def main():
         equal, rewards = 0, []
         for trace in traces:
             again = judged_again(judge, trace["task"]["data"], replies_of(trace), arguments.turns, "weighted")
-            equal += trace["info"]["turn_rewards"] == again and abs(trace["rewards"]["kernel"]["value"] - max(again)) < 1e-12
+            equal += trace["info"]["turn_rewards"] == again and abs(trace["rewards"]["kernel"]["score"] - max(again)) < 1e-12
             rewards += again
         print(f"{len(traces)} episodes, {len(rewards)} answers, {equal} episodes with the judge's own rewards, "
               f"mean reward {sum(rewards) / max(1, len(rewards)):.3f}, {seconds:.0f} s")

@@ -15,7 +15,7 @@ import time
 import uuid
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 import numpy as np
 import ray
@@ -23,6 +23,7 @@ import torch
 import transfer_queue as tq
 import verl
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 from verl.protocol import DataProto
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
@@ -72,7 +73,7 @@ def roll_out(file, model, samples, settings_file, seconds):
     config = config_of(model, settings_file, f"actor_rollout_ref.rollout.n={samples}")
     ray.init(num_cpus=6, num_gpus=0, include_dashboard=False, log_to_driver=True, runtime_env={"env_vars": {
         "PYTHONPATH": os.environ.get("PYTHONPATH", "") + ":" + str(pathlib.Path(__file__).parent), "OMP_NUM_THREADS": "1"}})
-    tq.init()
+    tq.init(OmegaConf.create({"backend": {"SimpleStorage": {"num_data_storage_units": 1}}}))
     server = ray.remote(TokenServer).options(num_cpus=1).remote(str(model))
     balancer = ray.remote(GlobalRequestLoadBalancer).remote(servers={"server": server})
     client = LLMServerClient(config, load_balancer_handle=balancer)

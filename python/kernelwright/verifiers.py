@@ -77,7 +77,8 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelTasksetConfig]):
 
 
 class KernelEnvConfig(vf.EnvConfig):
-    writer: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"})
+    writer: vf.AgentConfig = vf.AgentConfig(harness={"id": "null"}, runtime={"type": "subprocess"})
+    """A chat without tools, which needs no container: what it writes is judged in the sandbox of the judge alone."""
     turns: int = 3
     shape: str = DEFAULT_SHAPE
     target: float | None = None
