@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from ..judge import Judge
+from .baselines import time_pytorch
 from .bench_folder import imported_problems, read_json, write_json
 from .score_page import score_page
 from .stock_scorer import score_with_stock, stock_table
@@ -28,6 +29,8 @@ controls = {
 def score_folder(folder: pathlib.Path, levels: set[int] | None, *, stock: pathlib.Path | None, url: str | None = None) -> int:
     problems = imported_problems(folder, levels)
     rows, control_rows = hardened_rows(folder, problems, url)
+    if any(row.get("backend") == "gpu" for row in rows):
+        _time_baselines(folder, problems, rows)
     report: dict[str, Any] = {"hardened": rows, "controls": control_rows}
     print(hardened_table(rows, control_rows))
     if stock is not None:
@@ -61,6 +64,18 @@ def hardened_rows(folder: pathlib.Path, problems: list[dict[str, Any]], url: str
     return rows, counted
 
 
+def _time_baselines(folder: pathlib.Path, problems: list[dict[str, Any]], rows: list[dict[str, Any]]) -> None:
+    """torch.compile beside eager, in the same run; the judge has timed eager at the task's own sizes."""
+    for problem, row in zip(problems, rows):
+        if row.get("correct"):
+            made = read_json(folder / "tasks" / problem["task"] / "problem.json", "an imported problem")
+            row["pytorch"] = time_pytorch(pathlib.Path(made["source"]))
+            compiled = row["pytorch"].get("compile")
+            upper = (row.get("time_interval_us") or [0, float("inf")])[1]
+            same_shapes = not made["derived_shapes"]
+            row["faster_than_compile"] = bool(row["fast"] and compiled and same_shapes and upper < compiled["interval_us"][0])
+
+
 def _of_verdict(verdict: dict[str, Any]) -> dict[str, Any]:
     row = {key: verdict.get(key) for key in ("status", "correct", "summary", "backend", "time_us", "time_source",
                                              "speedup_pytorch", "flags", "time_interval_us")}
@@ -89,18 +104,20 @@ def counts(rows: list[dict[str, Any]]) -> dict[str, int]:
     right = [row for row in rows if row.get("correct")]
     solved = [row for row in right if not row.get("degenerate") and "constant_task" not in (row.get("flags") or [])]
     return {"problems": len(rows), "right": len(right), "solved": len(solved), "fast": sum(bool(row.get("fast")) for row in solved),
+            "compile": sum(bool(row.get("faster_than_compile")) for row in solved),
             "degenerate": sum(bool(row.get("degenerate")) for row in rows)}
 
 
 def hardened_table(rows: list[dict[str, Any]], control_rows: dict[str, int]) -> str:
     lines = ["hardened: our judge" + _device(rows),
-             f"{'level':>8} {'problems':>9} {'right':>6} {'solved':>7} {'fast':>5} {'degenerate':>11}"]
+             f"{'level':>8} {'problems':>9} {'right':>6} {'solved':>7} {'fast':>5} {'> compile':>10} {'degenerate':>11}"]
     for level in [*sorted({row["level"] for row in rows}), None]:
         some = [row for row in rows if level is None or row["level"] == level]
         each = counts(some)
         lines.append(f"{'all' if level is None else level:>8} {each['problems']:>9} {each['right']:>6} "
-                     f"{each['solved']:>7} {each['fast']:>5} {each['degenerate']:>11}")
+                     f"{each['solved']:>7} {each['fast']:>5} {each['compile']:>10} {each['degenerate']:>11}")
     lines.append("solved: right, and the problem is not degenerate; fast: also measured faster than PyTorch by more than the interval")
+    lines.append("> compile: fast, and the interval lies below that of torch.compile, timed in the same run at the same shapes")
     lines += [f"control: {name} solves {solved} (must be 0)" for name, solved in control_rows.items()]
     return "\n".join(lines)
 
