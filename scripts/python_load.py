@@ -3,7 +3,7 @@
 
   scripts/python_load.py [--kernels 10000] [--in-flight 64] [--rounds 10] [--kills 10] [--batch-share 0.2]
 
-Kernels that nobody has judged yet, every third with a race, in rounds: some by `judge --batch`, then more through the client, whose child
+Kernels that nobody has judged yet, every third of them wrong, in rounds: some by `judge --batch`, then more through the client, whose child
 is killed (SIGKILL) at random moments. Every request must be answered once, with the verdict of its own kernel. The rates are compared within
 this run; bench/results/python.md has the output. Needs httpx (scripts/world_env.sh python prints an interpreter that has it)."""
 
@@ -24,14 +24,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 import kernelwright as kw  # noqa: E402
 
-GOOD = (ROOT / "examples" / "softmax_shared.cu").read_text()
-RACE = (ROOT / "tests" / "bugs" / "softmax_sync_missing_before_read.cu").read_text()
+TASK = "relu"  # quickly judged, so that what the client costs shows
+GOOD = (ROOT / "tasks" / TASK / "naive.cu").read_text()
+WRONG = GOOD.replace("fmaxf(", "fminf(")
+assert WRONG != GOOD
 
 
 def kernels_of(count, first):
     """A constant of their own makes them new to every cache."""
     mark = time.time_ns()
-    return [(GOOD if i % 3 else RACE) + f"\n__device__ int unused_{mark}_{i} = {i};\n" for i in range(first, first + count)]
+    return [(GOOD if i % 3 else WRONG) + f"\n__device__ int unused_{mark}_{i} = {i};\n" for i in range(first, first + count)]
 
 
 def is_right(number, correct):
@@ -41,7 +43,7 @@ def is_right(number, correct):
 def by_batch(program, kernels, workers):
     with tempfile.TemporaryDirectory() as folder:
         jobs, out = pathlib.Path(folder) / "jobs.jsonl", pathlib.Path(folder) / "out.jsonl"
-        jobs.write_text("".join(json.dumps({"id": str(i), "task": "softmax", "kernel": k}) + "\n" for i, k in enumerate(kernels)))
+        jobs.write_text("".join(json.dumps({"id": str(i), "task": TASK, "kernel": k}) + "\n" for i, k in enumerate(kernels)))
         started = time.monotonic()
         subprocess.run([program, "judge", "--batch", jobs, "--out", out, "--workers", str(workers)], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -71,7 +73,7 @@ class Killer(threading.Thread):
 
 def through_client(judge, kernels, first, in_flight, killer, seen):
     started = time.monotonic()
-    for verdict in judge.judge_many((("softmax", k) for k in kernels), in_flight=in_flight, ordered=False):
+    for verdict in judge.judge_many(((TASK, k) for k in kernels), in_flight=in_flight, ordered=False):
         number = first + int(verdict.id)
         assert number not in seen, f"{number} was answered twice"
         assert is_right(number, verdict.correct), f"{number}: {verdict}"
@@ -94,7 +96,7 @@ def main():
     program, each = kw.find_program(), asked.kernels // asked.rounds
     with kw.Service(workers=asked.workers) as service:
         judge = kw.Judge(service)
-        assert judge.judge("softmax", GOOD).correct  # the task's references are made once
+        assert judge.judge(TASK, GOOD).correct  # the task's references are made once
         killer = Killer(service, random.sample(range(each * asked.rounds // 50, each * asked.rounds * 9 // 10), asked.kills))
         killer.start()
         seen, ratios, batch_rates, client_rates = set(), [], [], []
@@ -107,7 +109,7 @@ def main():
             print(f"round {i + 1}: batch {batch_rates[-1]:.2f} kernels/s, client {client_rates[-1]:.2f} kernels/s, "
                   f"{100 * ratios[-1]:.0f} %; {len(seen)} answered, {len(killer.killed)} kills, {service.restarts} restarts", flush=True)
         killer.join(600)
-        assert judge.judge("softmax", GOOD).correct
+        assert judge.judge(TASK, GOOD).correct
         print(f"{len(seen)} of {each * asked.rounds} requests answered, none twice, each with its own verdict; "
               f"{asked.in_flight} in flight; {len(killer.killed)} kills, {service.restarts} restarts")
         print(f"client / batch, median of {asked.rounds} rounds: {100 * statistics.median(ratios):.0f} %")
