@@ -9,6 +9,7 @@
 #include "agents/grammar/stream.h"
 #include "app/cli/command.h"
 #include "app/cli/data_export.h"
+#include "app/cli/data_export_verl.h"
 #include "base/interrupt.h"
 #include "base/parallel_for.h"
 #include "base/progress.h"
@@ -38,6 +39,7 @@ struct DataArguments {
   std::string out;
   std::string format;
   std::string style;
+  std::string framework;
   std::string preset;
   std::uint64_t shard_tasks = 50;
   int mutants = 3;
@@ -194,7 +196,21 @@ void show_stats(Context& context, const DataArguments& arguments) {
   std::cout << table.text();
 }
 
-void export_data(Context& context, const DataArguments& arguments) {
+Result<std::uint64_t> export_verl(const DataArguments& arguments) {
+  VerlExport wanted;
+  wanted.folder = arguments.folder;
+  wanted.kind = arguments.kind;
+  KW_TRY(wanted.stream, stream_options(arguments));
+  wanted.first = arguments.first;
+  wanted.count = arguments.count;
+  if (arguments.style == "compact") wanted.style = PromptStyle::compact;
+  wanted.out = arguments.out;
+  return export_for_verl(wanted);
+}
+
+Result<std::uint64_t> export_lines(const DataArguments& arguments) {
+  if (arguments.folder.empty())
+    return Error{"which store?", "name its folder; tasks without a store are exported with --for verl", {}};
   ExportOptions options;
   options.folder = arguments.folder;
   options.kind = arguments.kind;
@@ -202,7 +218,11 @@ void export_data(Context& context, const DataArguments& arguments) {
   if (arguments.format == "parquet") options.format = ExportFormat::parquet;
   if (!arguments.style.empty())
     options.style = arguments.style == "compact" ? PromptStyle::compact : PromptStyle::chatml;
-  const auto written = export_store(options);
+  return export_store(options);
+}
+
+void export_data(Context& context, const DataArguments& arguments) {
+  const auto written = arguments.framework == "verl" ? export_verl(arguments) : export_lines(arguments);
   if (!written.ok()) return fail(context, written.error());
   if (arguments.out.empty()) return;
   if (context.json) return print_json({{"examples", *written}, {"file", arguments.out}});
@@ -314,6 +334,28 @@ void add_stream_options(CLI::App& command, DataArguments& arguments) {
   command.add_option("--family", arguments.families, "only these families");
 }
 
+void add_export_command(CLI::App& data, Context& context) {
+  const auto arguments = std::make_shared<DataArguments>();
+  auto* export_command =
+      data.add_subcommand("export", "Writes a store's examples for other programs, after checking checksums");
+  add_json_flag(*export_command, context);
+  add_stream_options(*export_command, *arguments);
+  export_command->add_option("FOLDER", arguments->folder, "the store; --for verl draws tasks without one");
+  export_command->add_option("--for", arguments->framework, "rows that this framework reads, as a Parquet file")
+      ->check(CLI::IsMember({"verl"}));
+  export_command->add_option("--tasks", arguments->count, "--for verl without a store: number of tasks")
+      ->default_val(100);
+  export_command->add_option("--kind", arguments->kind, "only examples of this kind")
+      ->check(CLI::IsMember({"generate", "optimise", "repair", "report"}));
+  export_command->add_option("--format", arguments->format, "JSON lines, or a Parquet file")
+      ->check(CLI::IsMember({"jsonl", "parquet"}))
+      ->default_val("jsonl");
+  export_command->add_option("--style", arguments->style, "also the prompt and the answer, in this style")
+      ->check(CLI::IsMember({"compact", "chatml"}));
+  export_command->add_option("--out", arguments->out, "a file; without it standard output");
+  export_command->callback([&context, arguments] { export_data(context, *arguments); });
+}
+
 }  // namespace
 
 void add_data_command(CLI::App& app, Context& context) {
@@ -362,20 +404,7 @@ void add_data_command(CLI::App& app, Context& context) {
   stats->add_option("FOLDER", arguments->folder, "the store")->required();
   stats->callback([&context, arguments] { show_stats(context, *arguments); });
 
-  arguments = new_arguments();
-  auto* export_command =
-      data->add_subcommand("export", "Writes a store's examples for other programs, after checking checksums");
-  add_json_flag(*export_command, context);
-  export_command->add_option("FOLDER", arguments->folder, "the store")->required();
-  export_command->add_option("--kind", arguments->kind, "only tasks of this split")
-      ->check(CLI::IsMember({"generate", "optimise", "repair", "report"}));
-  export_command->add_option("--format", arguments->format, "JSON lines, or a Parquet file")
-      ->check(CLI::IsMember({"jsonl", "parquet"}))
-      ->default_val("jsonl");
-  export_command->add_option("--style", arguments->style, "also the prompt and the answer, in this style")
-      ->check(CLI::IsMember({"compact", "chatml"}));
-  export_command->add_option("--out", arguments->out, "a file; without it standard output");
-  export_command->callback([&context, arguments] { export_data(context, *arguments); });
+  add_export_command(*data, context);
 
   arguments = new_arguments();
   auto* leaks = data->add_subcommand("check-leaks", "Checks that a training store holds nothing that is held out");

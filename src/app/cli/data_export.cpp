@@ -5,11 +5,8 @@
 #include <fstream>
 #include <iostream>
 
-#include "agents/agent/dialect.h"
-#include "agents/grammar/problem.h"
+#include "app/cli/example_prompts.h"
 #include "base/interrupt.h"
-#include "kernel/judge/verdict.h"
-#include "kernel/task/task_file.h"
 #include "learn/data/parquet.h"
 #include "learn/data/store.h"
 
@@ -17,69 +14,6 @@ namespace kw::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-std::string text_at(const Json& line, const char* key) {
-  const auto found = line.find(key);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-// What the model is asked and what it should say, as training asks it.
-class Renderer {
- public:
-  static Result<Renderer> make(PromptStyle style) {
-    KW_TRY(const auto folder, prompts_folder());
-    KW_TRY(PromptBook book, PromptBook::load(folder));
-    return Renderer(style, std::move(book));
-  }
-
-  // Adds "prompt" (a text; for ChatML "messages" too) and "answer".
-  Result<void> add(Json& line) const {
-    const std::string kind = text_at(line, "kind");
-    KW_TRY(const Task task, parse_task(dumped(line.at("task")), "store"));
-    PromptRequest request;
-    request.task = &task;
-    request.kernel = text_at(line, "kernel");
-    Verdict verdict;
-    if (line.contains("verdict")) {
-      KW_TRY(verdict, verdict_from_json(line["verdict"]));
-      request.verdict = &verdict;
-    }
-    std::string said = text_at(line, "target");
-    if (kind == "generate") {
-      request.role = AgentRole::generator;
-      request.level = level_text(text_at(line, "level"));
-    } else if (kind == "report") {
-      request.role = AgentRole::tester;
-      said = compact_verdict(verdict);
-    } else {
-      request.role = AgentRole::optimizer;
-    }
-    KW_TRY(const Prompt prompt, book_.write(style_, request));
-    line["prompt"] = prompt.text;
-    if (style_ == PromptStyle::chatml) {
-      Json messages = Json::array();
-      for (const ChatMessage& message : prompt.messages)
-        messages.push_back({{"role", message.role}, {"content", message.content}});
-      line["messages"] = std::move(messages);
-    }
-    line["answer"] = answer_text(style_, request.role, said, request.kernel);
-    return {};
-  }
-
- private:
-  Renderer(PromptStyle style, PromptBook book) : style_(style), book_(std::move(book)) {}
-
-  // One word where every token counts, a phrase for a model that reads English.
-  std::string level_text(const std::string& name) const {
-    const auto level = level_from_name(name);
-    return level && style_ == PromptStyle::chatml ? std::string(description_of(*level)) : name;
-  }
-
-  PromptStyle style_;
-  PromptBook book_;
-};
 
 const std::vector<ParquetColumn>& table_columns() {
   using enum ParquetType;
@@ -152,9 +86,9 @@ Result<std::uint64_t> export_store(const ExportOptions& options) {
   KW_TRY(const std::vector<Shard> shards, open_store(options.folder));
   if (shards.empty())
     return Error{"no finished shard here", "make one with kernelwright data make", {options.folder, 0, 0}};
-  std::optional<Renderer> renderer;
+  std::optional<ExamplePrompts> prompts;
   if (options.style) {
-    KW_TRY(renderer, Renderer::make(*options.style));
+    KW_TRY(prompts, ExamplePrompts::make(*options.style));
   }
   KW_TRY(LineWriter writer, LineWriter::open(options));
   std::uint64_t written = 0;
@@ -166,8 +100,8 @@ Result<std::uint64_t> export_store(const ExportOptions& options) {
       const Position where{shard.file.string(), static_cast<int>(i) + 1, 0};
       if (!line.is_object() || !line.contains("task")) return Error{"not an example", "", where};
       if (!options.kind.empty() && text_at(line, "kind") != options.kind) continue;
-      if (renderer) {
-        if (const auto made = renderer->add(line); !made.ok())
+      if (prompts) {
+        if (const auto made = prompts->add(line); !made.ok())
           return Error{made.error().message, made.error().advice, where};
       }
       KW_TRY_VOID(writer.add(line));

@@ -1,5 +1,6 @@
 #include "app/serve/service_routes.h"
 
+#include "app/serve/draw_api.h"
 #include "app/serve/request_fields.h"
 
 namespace kw {
@@ -50,6 +51,7 @@ void add_agent_routes(LoadedRoutes& route, ServiceParts& parts) {
   route.later("POST", "/v1/prompt",
               [&](const HttpRequest& request) { return prompt_response(*parts.tasks, parts.prompts, request); });
   route.later("POST", "/v1/answer", [](const HttpRequest& request) { return answer_response(request); });
+  route.later("POST", "/v1/draw", [](const HttpRequest& request) { return draw_response(request); });
   route("POST", "/v1/generate",
         [&](const HttpRequest& request, Reply reply) { parts.conversation_api->begin(request, reply, false); });
   route("POST", "/v1/optimize",

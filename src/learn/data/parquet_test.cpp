@@ -158,6 +158,47 @@ TEST(Parquet, FooterAndPagesSayWhatWasWritten) {
   EXPECT_EQ(end, file.size() - 8 - size);
 }
 
+// Members of a struct and of the structs in a list: LogicalTypes.md, "Lists".
+TEST(Parquet, StructsAndListsOfStructs) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "table.parquet";
+  auto writer = ParquetWriter::create(path, {{"name", ParquetType::text},
+                                             {"role", ParquetType::text, "prompt", true},
+                                             {"content", ParquetType::text, "prompt", true},
+                                             {"index", ParquetType::integer, "extra_info"}});
+  ASSERT_TRUE(writer.ok());
+  using Row = std::vector<ParquetCell>;
+  using Texts = std::vector<std::string>;
+  ASSERT_TRUE(writer->add_row(Row{std::string("a"), Texts{"system", "user"}, Texts{"be", "do"}, std::int64_t{1}}).ok());
+  ASSERT_TRUE(writer->add_row(Row{std::string("b"), Texts{}, Texts{}, ParquetCell{}}).ok());
+  ASSERT_TRUE(writer->add_row(Row{std::string("c"), Texts{"user"}, Texts{"more"}, std::int64_t{3}}).ok());
+  ASSERT_TRUE(writer->finish().ok());
+
+  const std::string file = read_file(path).value();
+  const std::size_t size = word_at(file, file.size() - 8);
+  Thrift meta = ThriftReader(std::string_view(file).substr(file.size() - 8 - size, size)).structure();
+  std::vector<std::string> names;
+  for (const Thrift& element : meta.fields.at(2).list) names.push_back(element.fields.at(4).text);
+  EXPECT_EQ(names, (Texts{"schema", "name", "prompt", "list", "element", "role", "content", "extra_info", "index"}));
+  EXPECT_EQ(meta.fields.at(2).list[0].fields.at(5).number, 3) << "fields of the root";
+  EXPECT_EQ(meta.fields.at(2).list[2].fields.at(6).number, 3) << "a list";
+  EXPECT_EQ(meta.fields.at(2).list[3].fields.at(3).number, 2) << "repeated";
+  EXPECT_EQ(meta.fields.at(2).list[4].fields.at(5).number, 2) << "members";
+  const Thrift& contents = meta.fields.at(4).list[0].fields.at(1).list[2].fields.at(3);
+  EXPECT_EQ(contents.fields.at(5).number, 4) << "an empty list is a value that is not there";
+  Texts place;
+  for (const Thrift& part : contents.fields.at(3).list) place.push_back(part.text);
+  EXPECT_EQ(place, (Texts{"prompt", "list", "element", "content"}));
+  const auto offset = static_cast<std::size_t>(contents.fields.at(9).number);
+  ThriftReader reader(std::string_view(file).substr(offset));
+  reader.structure();
+  // Which go on with a list: 0, 1, then 0, 0; which are there: 1, 1, 0, 1; then the texts.
+  using namespace std::string_literals;
+  const std::string runs = "\6\0\0\0\2\0\2\1\4\0"s + "\6\0\0\0\4\1\2\0\2\1"s;
+  const std::string texts = "\2\0\0\0be\2\0\0\0do\4\0\0\0more"s;
+  EXPECT_EQ(file.substr(offset + reader.at(), runs.size() + texts.size()), runs + texts);
+}
+
 TEST(Parquet, LeavesNothingWhereItWasNotFinished) {
   const TemporaryFolder folder;
   {
