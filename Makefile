@@ -6,19 +6,19 @@ JOBS ?= $(shell nproc)
 CLANG_VERSION := $(lastword $(sort $(patsubst /usr/bin/clang++-%,%,$(wildcard /usr/bin/clang++-[0-9]*))))
 FORMAT := .deps/venv/bin/clang-format
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cpp' 'bench/*.h' 'bench/*.cpp')
-FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz nvcc_log_fuzz wire_fuzz ptx_parser_fuzz engine_fuzz gpu_message_fuzz reference_message_fuzz ncu_fuzz safetensors_fuzz gguf_fuzz tokenizer_fuzz model_config_fuzz verdict_file_fuzz template_fuzz answer_fuzz python_text_fuzz calls_fuzz html_report_fuzz configuration_fuzz definition_fuzz package_fuzz http_request_fuzz
+FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz nvcc_log_fuzz wire_fuzz ptx_parser_fuzz engine_fuzz gpu_message_fuzz reference_message_fuzz ncu_fuzz safetensors_fuzz gguf_fuzz tokenizer_fuzz model_config_fuzz verdict_file_fuzz template_fuzz answer_fuzz python_text_fuzz calls_fuzz html_report_fuzz configuration_fuzz definition_fuzz package_fuzz http_request_fuzz http_response_fuzz endpoint_fuzz
 # Executions of each fuzzer in `make test`; CONTRIBUTING.md has the command for a million.
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-world test-kills test-faults test-threads test-threads-short test-asan-all install package python-wheel quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-world test-corpora test-kills test-faults test-threads test-threads-short test-asan-all install package python-wheel container-tree container-test quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
 
-# Without compilers for tests and, where there is no GPU, without what only a GPU needs.
+# Without compilers for tests and, where there is no GPU, without what only a GPU needs; GPU=1: with that all the same.
 setup-program:
-	@scripts/setup.sh program
+	@scripts/setup.sh program $(if $(GPU),--gpu)
 
 build: setup
 	@cmake --preset release -DKW_VECTOR_UNITS=all >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
@@ -44,8 +44,13 @@ test-fast: build
 # Clients and tools that people use, at full length: real servers, real browsers, in environments of their own. `make test` has one short
 # test of each.
 test-world: build
-	@ctest --test-dir build --output-on-failure --no-tests=error -R '^(service_api|openai_client|browser|python_package|(trl|verl|openenv|verifiers|wandb)_adapter)\.'
+	@ctest --test-dir build --output-on-failure --no-tests=error -L world
+	@tests/world/service_api.py --conversations 100
 	@scripts/adapters.sh
+
+# Every kernel of every corpus: bugs, exploits, attacks, honest forms, storms, the suite. `make test` judges a fourth of each.
+test-corpora: build
+	@KW_ALL_KERNELS=1 ctest --test-dir build --output-on-failure --no-tests=error -R '^judge.*slow' -j $(JOBS)
 
 test-gpu:
 	@scripts/test_gpu.sh
@@ -59,9 +64,10 @@ test-faults: build
 	@build/src/learn/rl/rl_test --gtest_filter='FaultRun*'
 
 # The program alone, and what it loads: tests take as long again to build.
-PROGRAM := kernelwright_torch $(if $(wildcard /dev/nvidiactl),kernelwright_model_gpu) kernelwright
+PROGRAM := kernelwright_torch $(if $(or $(GPU),$(wildcard /dev/nvidiactl)),kernelwright_model_gpu) kernelwright
+VECTOR_UNITS ?= native
 program: setup-program
-	@cmake --preset release $(if $(wildcard build/CMakeCache.txt),,-DKW_VECTOR_UNITS=native) >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
+	@cmake --preset release $(if $(wildcard build/CMakeCache.txt),,-DKW_VECTOR_UNITS=$(VECTOR_UNITS)) >build.log 2>&1 || { cat build.log; exit 1; }; mv build.log build/configure.log
 	@cmake --build build -j $(JOBS) --target $(PROGRAM)
 
 # The program on the PATH, with its data files: make install PREFIX=~/.local
@@ -79,6 +85,16 @@ package: setup-program
 # The Python package as a wheel that carries the program.
 python-wheel: program
 	@scripts/python_wheel.sh build build/python
+
+# What images are made of (docs/container.md): build-container/cpu, or build-container/cuda with TARGET=cuda.
+TARGET ?= cpu
+container-tree:
+	@$(MAKE) --no-print-directory program VECTOR_UNITS=all $(if $(filter cuda,$(TARGET)),GPU=1)
+	@scripts/container_tree.py $(TARGET) build-container/$(TARGET)
+
+# Builds the image from it and sees it judge a kernel, without rights and with a read-only root; needs Docker.
+container-test: container-tree
+	@scripts/container_test.sh $(TARGET)
 
 quickstart: program
 	@scripts/quickstart.sh

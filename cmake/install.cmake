@@ -1,9 +1,11 @@
 # `make install PREFIX=...` and `make package`: the program, the libraries that it loads, and its data files where base/installed_files.h
-# looks for them. libtorch itself is not copied: it is found where `make setup-program` put it, or through LD_LIBRARY_PATH.
+# looks for them. libtorch itself is not copied: it is found where `make setup-program` put it, or through LD_LIBRARY_PATH. In an image it
+# lies beside the libraries (scripts/container_tree.py), so that is looked at first.
 install(TARGETS kernelwright RUNTIME DESTINATION bin)
 foreach(library kernelwright_torch kernelwright_model_gpu)
   if(TARGET ${library})
-    set_target_properties(${library} PROPERTIES INSTALL_RPATH "${KW_TORCH_ROOT}/lib;${KW_CUDA_ROOT}/lib")
+    set_target_properties(${library} PROPERTIES INSTALL_RPATH
+      "$ORIGIN/site-packages/torch/lib;$ORIGIN/site-packages/nvidia/cu13/lib;${KW_TORCH_ROOT}/lib;${KW_CUDA_ROOT}/lib")
     install(TARGETS ${library} LIBRARY DESTINATION lib/kernelwright OPTIONAL)
   endif()
 endforeach()

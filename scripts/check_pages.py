@@ -24,8 +24,9 @@ LONGEST = 140
 PAGES = ("*.md", "docs/*.md", "tasks/*.md", "prompts/*.md", "weights/*.md", "bench/*/README.md", "tests/**/README.md")
 OTHERS = ("Makefile", "scripts/*.sh", "scripts/*.py", "presets/**/*.yaml")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-# After `--program` or a script it is another program's argument.
-COMMAND = re.compile(r"(?P<before>(?:--program|\.py) +)?(?:[^\s`]*/)?\bkernelwright +(?=[a-z-])(?P<words>(?:(?!kernelwright |\.py ).)*)")
+# After `--program` or a script it is another program's argument; `import kernelwright as kw` is the Python package.
+COMMAND = re.compile(r"(?P<before>(?:--program|\.py) +)?(?:[^\s`]*/)?\bkernelwright +(?=[a-z-])(?!as kw\b|import \w)"
+                     r"(?P<words>(?:(?!kernelwright |\.py ).)*)")
 MAKE = re.compile(r"(?P<tick>`|^)make ([a-z][a-z -]*[a-z])(?=`|$|\s*#| +[A-Z]+=)")
 END_OF_COMMAND = re.compile(r"`|\s[|>&;#]|;\s|&&|\s{2,}|\)\s|\\n|…|\.\.\.")
 

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 say() { echo "parity-env: $*" >&2; }
 
-[ -e .deps/.ready ] || { say "libtorch is missing: run make setup"; exit 1; }
+[ -e .deps/.ready-program ] || { say "libtorch is missing: run make setup"; exit 1; }
 torch=$(readlink -f .deps/site-packages)
 cache=${KERNELWRIGHT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kernelwright}
 python=/usr/bin/python3

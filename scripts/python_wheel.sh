@@ -8,7 +8,7 @@ out=${2:-build/python}
 python=$(scripts/world_env.sh python)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mkdir -p "$out"
+mkdir -p "$out" "$folder/packed"
 cp -r python "$folder/source"
 rm -rf "$folder/source/kernelwright/_program"
 "$python" -m pip --disable-pip-version-check -q wheel --no-deps --no-build-isolation -w "$folder/pure" "$folder/source"

@@ -5,15 +5,17 @@
 #   scripts/setup.sh              install what is missing for everything: program, tests, sanitizers, lint
 #   scripts/setup.sh program      only what the program needs; where there is no NVIDIA driver, the CPU half of libtorch loads without
 #                                 cuBLAS, cuDNN, NCCL and others, which are most of the download
+#   scripts/setup.sh program --gpu  the same with these, where there is no driver
 #   scripts/setup.sh [program] --check   only say what is missing (exit 1 if anything is)
 # KERNELWRIGHT_CACHE moves the folder (default ~/.cache/kernelwright).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-level=all check_only=
+level=all check_only= gpu=
 for word in "$@"; do
   case $word in
     program | all) level=$word ;;
     --check) check_only=$word ;;
+    --gpu) gpu=$word ;;
     *) echo "setup: '$word' is not an option" >&2; exit 2 ;;
   esac
 done
@@ -48,7 +50,7 @@ deps=$cache/deps/$key
 parts=(program)
 if [ "$level" = all ]; then
   parts+=(gpu test)
-elif [ -e /dev/nvidiactl ]; then
+elif [ -n "$gpu" ] || [ -e /dev/nvidiactl ]; then
   parts+=(gpu)
 fi
 missing_parts() { for part in "${parts[@]}"; do [ -e "$deps/.ready-$part" ] || echo "$part"; done; }

@@ -7,7 +7,6 @@ this process alone, which then decides.
 from __future__ import annotations
 
 import fcntl
-import functools
 import os
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import ServiceDied
+from .program import environment_for
 
 _PREFIX = "kernelwright-"
 _LOCK = "lock"
@@ -67,26 +67,17 @@ def _remove_abandoned() -> None:
             os.close(lock)
 
 
-@functools.lru_cache(maxsize=None)
-def _watches_its_parent(program: Path) -> bool:
-    return "--end-with" in subprocess.run([str(program), "serve", "--help"], capture_output=True, text=True, check=False).stdout
-
-
-def _watch_arguments(program: Path) -> list[str]:
-    return ["--end-with", str(os.getpid())] if _watches_its_parent(program) else []
-
-
 class Child:
     """One run of the program. `start` returns when it answers requests."""
 
     def __init__(self, program: Path, folder: Path, arguments: Sequence[str], generation: int) -> None:
         self.socket = str(folder / f"{generation}.sock")
         self._log = folder / _LOG
-        command = [str(program), "serve", "--socket", self.socket, "--quiet", *_watch_arguments(program),
+        command = [str(program), "serve", "--socket", self.socket, "--quiet", "--end-with", str(os.getpid()),
                    "--runs", str(folder / "runs"), "--folder", str(folder / "conversations"), *arguments]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
-                                             start_new_session=True)
+                                             start_new_session=True, env=environment_for(program))
 
     @property
     def pid(self) -> int:

@@ -6,6 +6,8 @@ import asyncio
 import queue
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import Future
+from functools import partial
 from typing import Any, Union
 
 from .service import Service, default_service
@@ -70,10 +72,9 @@ class Judge:
 
         In the order of the pairs, or with `ordered=False` as they are ready; `verdict.id` is the pair's number either way.
         """
-        def ask(number: int, pair: Pair) -> Verdict:
-            return self.judge(*pair, timeout=timeout, id=str(number), **options)
-
-        return _in_threads(ask, pairs, in_flight, ordered)
+        if in_flight < 1:
+            raise ValueError("in_flight must be at least 1")
+        return _in_background(AsyncJudge(self.service), pairs, in_flight, ordered, {"timeout": timeout, **options})
 
 
 class AsyncJudge:
@@ -107,7 +108,6 @@ class AsyncJudge:
         next_out, more = 0, True
         try:
             while more or running:
-                # In order, what is ready but not yet given out counts too: memory stays bounded behind a slow one.
                 while more and len(running) + len(done) < in_flight:
                     try:
                         number, pair = await source.__anext__()
@@ -141,47 +141,62 @@ async def _numbered(pairs: Union[Iterable[Pair], AsyncIterable[Pair]]) -> AsyncI
             number += 1
 
 
-def _in_threads(ask: Callable[[int, Pair], Verdict], pairs: Iterable[Pair], in_flight: int, ordered: bool) -> Iterator[Verdict]:
-    """Daemon threads, so that Ctrl-C ends the program though some still wait for answers."""
-    if in_flight < 1:
-        raise ValueError("in_flight must be at least 1")
-    asked: queue.SimpleQueue[tuple[int, Pair] | None] = queue.SimpleQueue()
-    answered: queue.SimpleQueue[tuple[int, Verdict | BaseException]] = queue.SimpleQueue()
+class _Background:
+    """An event loop in a thread of its own. Requests there can be given up, which a thread that waits for an answer cannot."""
 
-    def work() -> None:
-        while (one := asked.get()) is not None:
-            number, pair = one
-            try:
-                answered.put((number, ask(number, pair)))
-            except BaseException as problem:
-                answered.put((number, problem))
+    def __init__(self, judge: AsyncJudge) -> None:
+        self._judge = judge
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="kernelwright judge", daemon=True)
+        self._thread.start()
 
-    threads: list[threading.Thread] = []
+    def ask(self, then: Callable[[Future[Verdict]], None], pair: Pair, options: dict[str, Any]) -> None:
+        asyncio.run_coroutine_threadsafe(self._judge.judge(*pair, **options), self._loop).add_done_callback(then)
+
+    def close(self) -> None:
+        """What is under way is given up: the service hears of it, and does not judge for nobody."""
+        asyncio.run_coroutine_threadsafe(self._give_up(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _give_up(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._judge.service.release()
+        await self._loop.shutdown_default_executor()
+
+
+def _in_background(judge: AsyncJudge, pairs: Iterable[Pair], in_flight: int, ordered: bool, options: dict[str, Any]) -> Iterator[Verdict]:
+    """`pairs` are taken in the caller's thread, when it asks for a verdict."""
+    answered: queue.SimpleQueue[tuple[int, Future[Verdict]]] = queue.SimpleQueue()
     source = enumerate(pairs)
     done: dict[int, Verdict] = {}
     open_count, next_out, more = 0, 0, True
+    background = _Background(judge)
     try:
         while more or open_count:
+            # In order, what is ready but not yet given out counts too: memory stays bounded behind a slow one.
             while more and open_count + len(done) < in_flight:
                 one = next(source, None)
                 if one is None:
                     more = False
                     break
-                if len(threads) < min(in_flight, open_count + 1):
-                    threads.append(threading.Thread(target=work, name="kernelwright judge", daemon=True))
-                    threads[-1].start()
-                asked.put(one)
+                background.ask(partial(_put, answered, one[0]), one[1], {**options, "id": str(one[0])})
                 open_count += 1
             if not open_count:
                 break
             number, verdict = answered.get()
             open_count -= 1
-            if isinstance(verdict, BaseException):
-                raise verdict
-            done[number] = verdict
+            done[number] = verdict.result()
             while done and (not ordered or next_out in done):
                 yield done.pop(next_out if ordered else min(done))
                 next_out += 1
     finally:
-        for _ in threads:
-            asked.put(None)
+        background.close()
+
+
+def _put(answered: queue.SimpleQueue[tuple[int, Future[Verdict]]], number: int, verdict: Future[Verdict]) -> None:
+    answered.put((number, verdict))

@@ -144,11 +144,16 @@ class Service:
             folder.remove()
 
     async def aclose(self) -> None:
-        with self._lock:
-            clients = [client for loop, (_, client) in self._async_clients.items() if loop is asyncio.get_running_loop()]
-        for client in clients:
-            await client.aclose()
+        """`close` for asyncio."""
+        await self.release()
         await asyncio.to_thread(self.close)
+
+    async def release(self) -> None:
+        """Closes the connections of the running event loop, before that ends; the service stays."""
+        with self._lock:
+            kept = self._async_clients.pop(asyncio.get_running_loop(), None)
+        if kept is not None:
+            await kept[1].aclose()
 
     # The child
 

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Our own API against a real service, with Python's standard library alone: judge, conversations that survive kill -9, tasks, runs,
-experiments, keys, the page, metrics, and whether the OpenAPI document names what the server does."""
+experiments, keys, the page, metrics, and whether the OpenAPI document names what the server does.
+  tests/world/service_api.py [--conversations 100]     how many go on when the service is killed; 10 unless given"""
 
+import argparse
 import hashlib
 import http.client
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +32,12 @@ inputs:
 outputs:
   y:    {dtype: float32, shape: [64, 128]}
 """
+
+
+def two_arms(name, agents="tiny"):
+    """An experiment of everybody: half of the users get tiny, half the others."""
+    return (f"name: {name}\narms:\n  - {{name: control, agents: tiny, weight: 0.5}}\n"
+            f"  - {{name: new, agents: {agents}, weight: 0.5}}\nramp: [100]\n")
 
 
 def check(what, true):
@@ -101,6 +110,11 @@ def judging(running):
         check(f"refused: {param}", status == 400 and problem["error"]["param"] == param)
     for body in ["", "{", "[]", "null", b"\xff\xfe", "[" * 100000]:
         check("not JSON", call(running, "POST", "/v1/judge", body)[0] == 400)
+    # A long task for thousands of kernels: it is not copied for each of them.
+    large = {"task": {"yaml": "#" * 7_000_000}, "kernels": [{"kernel": "x"}] * 4000}
+    check("a task that is too long", call(running, "POST", "/v1/judge", large)[0] == 400)
+    peak = int(re.search(r"VmHWM:\s+(\d+)", open(f"/proc/{running.process.pid}/status").read())[1]) // 1024
+    check(f"memory stays bounded: {peak} MiB", peak < 2000)
 
 
 def paying(running):
@@ -202,6 +216,7 @@ def looking(running):
         check(path, call(running, "GET", path)[0] in (400, 404))
     status, headers, metrics = call(running, "GET", "/metrics")
     check("metrics", "text/plain" in headers["Content-Type"] and 'kernelwright_verdicts_total{status="correct"}' in metrics)
+    check("every family once", (families := re.findall(r"# TYPE (\S+)", metrics)) and len(families) == len(set(families)))
     status, _, now = call(running, "GET", "/v1/service")
     check("the service", now["ready"] and now["model"]["name"] == "tiny" and now["requests"]["total"] > 10)
     document = call(running, "GET", "/openapi.json")[2]
@@ -218,8 +233,7 @@ def looking(running):
 
 
 def experiments(running):
-    definition = "name: night\narms:\n  - {name: control, agents: tiny, weight: 0.5}\n  - {name: new, agents: tiny, weight: 0.5}\nramp: [100]\n"
-    status, _, made = call(running, "POST", "/v1/experiments", {"yaml": definition, "actor": "ada"})
+    status, _, made = call(running, "POST", "/v1/experiments", {"yaml": two_arms("night"), "actor": "ada"})
     check(f"an experiment: {made}", status == 200 and made["state"] == "draft")
     check("started", call(running, "POST", "/v1/experiments/night/start", {"actor": "ada"})[2]["state"] == "running")
     for i in range(4):
@@ -230,6 +244,10 @@ def experiments(running):
             break
         time.sleep(0.1)
     check("outcomes are counted", sum(arm["requests"] for arm in shown["arms"]) == 4)
+    metrics = call(running, "GET", "/metrics")[2]
+    counted = re.findall(r'kernelwright_experiment_outcomes_total{experiment="night",arm="(\w+)"} (\d+)', metrics)
+    check(f"arms in the metrics: {counted}", {name: int(n) for name, n in counted} ==
+          {arm["name"]: arm["requests"] for arm in shown["arms"]})
     check("listed", call(running, "GET", "/v1/experiments")[2]["experiments"][0]["name"] == "night")
     stopped = call(running, "POST", "/v1/experiments/night/abort", {"actor": "ada", "reason": "enough"})[2]
     check("aborted, with a trail", stopped["state"] == "aborted")
@@ -237,15 +255,64 @@ def experiments(running):
     check("no such one", call(running, "GET", "/v1/experiments/nothing")[0] == 404)
 
 
-def killed():
-    """kill -9 in the middle of conversations: what was heard is still there, and they go on under their ids."""
+def arms():
+    """What the operator loaded stays when an experiment with it is over; an arm that cannot be loaded fails, and its users are served."""
+    other = str(ROOT / "weights" / "tiny")
+    with service("--model", "tiny", "--model", other) as running:
+        check("created", call(running, "POST", "/v1/experiments", {"yaml": two_arms("known", other)})[0] == 200)
+        check("started", call(running, "POST", "/v1/experiments/known/start", {})[0] == 200)
+        call(running, "POST", "/v1/generate", {"task": "relu", "user": "ada"})
+        check("aborted", call(running, "POST", "/v1/experiments/known/abort", {"reason": "over"})[0] == 200)
+        call(running, "POST", "/v1/generate", {"task": "relu", "user": "ada"})
+        models = [model["id"] for model in call(running, "GET", "/v1/models")[2]["data"]]
+        check(f"both sets are still there: {models}", "tiny" in models and other in models)
+        # The command line starts an experiment without loading its agents.
+        file = pathlib.Path(running.folder) / "missing.yaml"
+        file.write_text(two_arms("missing", "/nonexistent/agents"))
+        check("refused by the service", call(running, "POST", "/v1/experiments", {"yaml": file.read_text()})[0] == 200 and
+              call(running, "POST", "/v1/experiments/missing/start", {})[0] == 400)
+        file.write_text(two_arms("gone", "/nonexistent/agents"))
+        subprocess.run([PROGRAM, "experiment", "create", str(file), "--start"], check=True, stdout=subprocess.DEVNULL,
+                       env=dict(os.environ, KERNELWRIGHT_RUNS=running.folder))
+        for i in range(8):
+            made = call(running, "POST", "/v1/generate", {"task": "relu", "user": f"user-{i}"})[2]
+            check("served all the same", made["state"] == "ended" and made["end"] != "error")
+        for _ in range(1200):
+            shown = {arm["name"]: arm for arm in call(running, "GET", "/v1/experiments/gone")[2]["arms"]}
+            if sum(arm["requests"] for arm in shown.values()) == 8:
+                break
+            time.sleep(0.1)
+        check(f"its requests are errors of the arm: {shown}", shown["new"]["requests"] > 0 and shown["new"]["metrics"]["error"] == 1)
+        check("and not of the other", shown["control"]["metrics"]["error"] == 0)
+
+
+def worker_deaths(running):
+    """Compilers that are killed are replaced, and counted."""
+    def deaths():
+        return int(re.search(r'kernelwright_worker_deaths_total{kind="compiler"} (\d+)', call(running, "GET", "/metrics")[2])[1])
+    before = deaths()
+    children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(running.process.pid)], capture_output=True, text=True).stdout
+    compilers = [int(line.split()[0]) for line in children.splitlines() if "--compile-worker" in line]
+    check(f"compilers are there: {children}", compilers)
+    for pid in compilers:
+        os.kill(pid, signal.SIGKILL)
+    kernel = GOOD + f"\n// {time.time_ns()}\n__global__ void another() {{}}\n"
+    verdict = call(running, "POST", "/v1/judge", {"task": "softmax", "kernel": kernel})[2]["verdict"]
+    check("judged all the same", verdict["status"] == "correct")
+    check("deaths are counted", deaths() > before)
+
+
+def killed(conversations):
+    """kill -9 in the middle of conversations and an experiment: what was heard is still there, and they go on under their ids."""
     with tempfile.TemporaryDirectory() as folder:
         first = Service(folder)
         first.wait_until_ready()
         heard = {}
+        call(first, "POST", "/v1/experiments", {"yaml": two_arms("night")})
+        check("an experiment", call(first, "POST", "/v1/experiments/night/start", {})[0] == 200)
 
         def talk(seed):
-            ask = {"task": "softmax", "turns": 4, "samples": 4, "seed": seed, "stream": True}
+            ask = {"task": "softmax", "turns": 4, "samples": 4, "seed": seed, "user": f"user-{seed}", "stream": True}
             try:
                 for one in events(first, "POST", "/v1/optimize", ask):
                     heard.setdefault(seed, []).append(one)
@@ -255,11 +322,13 @@ def killed():
                 pass
 
         turned = threading.Semaphore(0)
-        threads = [threading.Thread(target=talk, args=(seed,)) for seed in range(10)]
+        threads = [threading.Thread(target=talk, args=(seed,)) for seed in range(conversations)]
         for thread in threads:
             thread.start()
-        for _ in range(6):
+        for _ in range(conversations * 6 // 10):
             turned.acquire()
+        while len(heard) < conversations:  # each has begun
+            time.sleep(0.05)
         first.kill()
         for thread in threads:
             thread.join()
@@ -272,7 +341,14 @@ def killed():
                 after = list(events(second, "GET", f"/v1/conversations/{identity}/events"))
                 check("nothing that was heard is lost", after[:len(kept)] == kept)
                 check("it ends", after[-1][1] == "end" and after[-1][2]["end"] != "error")
-            check("all ten", len(heard) == 10)
+            check("all of them", len(heard) == conversations)
+            for _ in range(1200):
+                shown = call(second, "GET", "/v1/experiments/night")[2]
+                if shown["requests_without_outcome"] == 0:
+                    break
+                time.sleep(0.1)
+            users, outcomes = (sum(arm[key] for arm in shown["arms"]) for key in ("users", "requests"))
+            check(f"every exposure is there, and its outcome: {users}, {outcomes}", users == conversations == outcomes)
             second.end()
         finally:
             second.kill()
@@ -301,6 +377,7 @@ def stopped():
 def orphaned():
     """A service that was started by a program ends with it, also when that is killed."""
     with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "log").touch()
         # A shell that starts the service and says its number; then it is killed.
         start = f"'{PROGRAM}' serve --socket {folder}/kw.sock --no-agents --quiet --end-with $$ 2>{folder}/log & echo $!; wait"
         shell = subprocess.Popen(["sh", "-c", start], stdout=subprocess.PIPE, text=True, env=dict(os.environ, KERNELWRIGHT_RUNS=folder))
@@ -338,13 +415,18 @@ def keys():
             check("nor to cancel", call(running, "DELETE", path, headers=bob)[0] == 404)
 
 
+options = argparse.ArgumentParser()
+options.add_argument("--conversations", type=int, default=10)
+options = options.parse_args()
 with service() as running:
     judging(running)
     paying(running)
+    worker_deaths(running)
     talking(running)
     looking(running)
     experiments(running)
-killed()
+arms()
+killed(options.conversations)
 stopped()
 orphaned()
 keys()

@@ -68,6 +68,27 @@ class Browser:
                     "node.focus(); node.value = arguments[1]; node.dispatchEvent(new Event('input', {bubbles: true}));",
                     selector, text)
 
+    def press(self, *keys):
+        """Keys as a keyboard sends them, to whatever has the focus: "Tab", "Enter", "ArrowDown", or letters."""
+        codes = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "ArrowRight": "\ue014", "ArrowDown": "\ue015"}
+        actions = [{"type": kind, "value": codes.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
+        self.call("POST", self.session + "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def tab_to(self, what, text, most=80):
+        """Presses Tab until the script is true of `node`, which has the focus; it must show that it has. Returns how often."""
+        for count in range(1, most + 1):
+            self.press("Tab")
+            focused = self.script("const node = document.activeElement; if (!node || node === document.body) return null;"
+                                  "const style = getComputedStyle(node);"
+                                  "const seen = style.outlineStyle !== 'none' || style.boxShadow !== 'none';"
+                                  f"return {{found: Boolean({text}), seen, name: node.outerHTML.slice(0, 200)}};")
+            if focused is None:
+                continue
+            assert focused["seen"], f"nobody sees that this has the focus: {focused['name']}"
+            if focused["found"]:
+                return count
+        raise AssertionError(f"{what}: {most} times Tab does not lead there")
+
     def log(self, kind):
         return self.call("POST", self.session + "/se/log", {"type": kind})
 

@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <map>
 
+#include "agents/endpoint/endpoint_name.h"
 #include "agents/episode/agent_files.h"
-#include "base/file.h"
+#include "agents/episode/endpoint_model.h"
+#include "agents/episode/prompt_files.h"
 #include "base/hash.h"
 #include "model/weights/chat_template.h"
 
@@ -32,20 +34,6 @@ Result<std::filesystem::path> prompts_of(const AgentSet& agents) {
   const char* chosen = std::getenv("KERNELWRIGHT_PROMPTS");
   if (agents.prompts.empty() || (chosen && *chosen)) return prompts_folder();
   return agents.prompts;
-}
-
-// Of the prompts that a dialect speaks with.
-Result<std::string> prompts_hash(const Dialect& dialect, const std::filesystem::path& folder) {
-  const bool compact = dialect.style() == PromptStyle::compact;
-  Sha256 hash;
-  for (const AgentRole role : {AgentRole::generator, AgentRole::optimizer, AgentRole::tester})
-    for (const char* part : {"", "_system", "_user"}) {
-      if (compact != (*part == '\0')) continue;
-      const std::string name = std::string(to_string(role)) + part + ".txt";
-      KW_TRY(const std::string text, read_file(folder / (compact ? "compact" : "chatml") / name, max_template_bytes));
-      hash.add(name).add(text);
-    }
-  return hash.hex();
 }
 
 class LoadedAgentModel : public AgentModel {
@@ -75,7 +63,7 @@ class LoadedAgentModel : public AgentModel {
   const std::string& device() const override { return device_; }
   const Dialect& dialect() const override { return dialect_; }
   const std::string& default_system() const override { return default_system_; }
-  Decoder& decoder() override { return *decoder_; }
+  Decoder* decoder() override { return decoder_.get(); }
   const std::string& fingerprint() const override { return fingerprint_; }
   std::int32_t adapter_of(AgentRole role) const override {
     const auto found = adapter_of_.find(role);
@@ -95,9 +83,16 @@ class LoadedAgentModel : public AgentModel {
 
 }  // namespace
 
+Result<std::unique_ptr<AnswerSource>> AgentModel::make_answers(const RolloutOptions& options) {
+  return std::unique_ptr<AnswerSource>(std::make_unique<Rollout>(*decoder(), &dialect().tokenizer(), options));
+}
+
+std::int64_t AgentModel::context() { return decoder()->context(); }
+
 Result<std::unique_ptr<AgentModel>> AgentModel::open(const std::string& name_or_path,
                                                      const AgentModelOptions& options) {
   if (options.most_rows < 1) return Error{"at least one row is needed", "", {}};
+  if (looks_like_endpoint(name_or_path)) return open_endpoint_model(name_or_path, options);
   KW_TRY(const AgentFiles agents, open_agents(name_or_path));
   KW_TRY(Tokenizer tokenizer, agents.base.tokenizer());
   KW_TRY(const std::filesystem::path prompts, prompts_of(agents.set));

@@ -5,7 +5,8 @@
 //   {"format": 1, "base": ".", "adapters": {"generator": "generator", "optimizer": "optimizer"}}
 //
 // `base` is a path from the folder (a model's folder or a GGUF file) or a name that `model fetch` knows; adapters are
-// PEFT folders. A role without an adapter speaks with the bare base.
+// PEFT folders. A role without an adapter speaks with the bare base. "URL#NAME" is a model that somebody else serves
+// (agents/endpoint): it has no weights here, and so no decoder.
 
 #include <memory>
 #include <optional>
@@ -13,7 +14,7 @@
 
 #include "agents/agent/dialect.h"
 #include "base/agent_role.h"
-#include "model/rollout/decoder.h"
+#include "model/rollout/rollout.h"
 
 namespace kw {
 
@@ -26,7 +27,7 @@ struct AgentModelOptions {
 
 class AgentModel {
  public:
-  // What find_agents() knows (agent_set.h).
+  // What find_agents() knows (agent_set.h), or an endpoint.
   static Result<std::unique_ptr<AgentModel>> open(const std::string& name_or_path,
                                                   const AgentModelOptions& options = {});
   virtual ~AgentModel() = default;
@@ -36,7 +37,10 @@ class AgentModel {
   virtual const Dialect& dialect() const = 0;
   // The system message of chats with the bare base that have none of their own; empty: none.
   virtual const std::string& default_system() const = 0;
-  virtual Decoder& decoder() = 0;
+  virtual Decoder* decoder() = 0;  // null: the weights are elsewhere
+  // Answers of this model; they must not outlive it.
+  virtual Result<std::unique_ptr<AnswerSource>> make_answers(const RolloutOptions& options = {});
+  virtual std::int64_t context();                             // tokens of a prompt and its answer together
   virtual std::int32_t adapter_of(AgentRole role) const = 0;  // -1: the bare base
   // Identifies the weights: base, adapters, tokenizer and prompts.
   virtual const std::string& fingerprint() const = 0;

@@ -26,7 +26,7 @@ TEST(AgentModel, OpensASetOfAgents) {
   EXPECT_EQ(model->adapter_of(AgentRole::generator), 0);
   EXPECT_EQ(model->adapter_of(AgentRole::optimizer), 1);
   EXPECT_EQ(model->adapter_of(AgentRole::tester), -1);
-  EXPECT_EQ(model->decoder().adapters(), 2);
+  EXPECT_EQ(model->decoder()->adapters(), 2);
   EXPECT_EQ(model->fingerprint().size(), 64u);
 }
 
@@ -92,7 +92,7 @@ TEST(AgentModel, AModelWithoutAgentsFileHasNoAdapters) {
   std::filesystem::remove(agents.path() / "agents.json");
   const auto model = agents.open();
   EXPECT_EQ(model->adapter_of(AgentRole::generator), -1);
-  EXPECT_EQ(model->decoder().adapters(), 0);
+  EXPECT_EQ(model->decoder()->adapters(), 0);
 }
 
 TEST(AgentModel, WrongAgentsFilesAreRefused) {

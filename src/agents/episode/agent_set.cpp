@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/endpoint/endpoint_name.h"
 #include "agents/package/package_cache.h"
 #include "agents/package/package_reader.h"
 #include "base/bounded_json.h"
@@ -163,6 +164,10 @@ Result<AgentSet> agents_in_package(const fs::path& file) {
 }  // namespace
 
 Result<AgentSet> find_agents(const std::string& name_or_path) {
+  if (looks_like_endpoint(name_or_path))
+    return Error{"agents of an endpoint own no weights here: they can talk, but not be trained, packed or looked into",
+                 "keep what they solve with `train gather`, and teach it to a model of yours with `train sft`",
+                 {}};
   fs::path folder = name_or_path;
   fs::path records;
   std::error_code ignored;

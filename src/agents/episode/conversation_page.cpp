@@ -91,7 +91,7 @@ ReportTable samples_table(const Episode& episode) {
       table.rows.push_back(
           {cell(fmt::format("{}", turn.index + 1), Tone::plain,
                 several ? fmt::format("sample {}{}", i + 1, taken ? ", taken" : "") : ""),
-           cell(std::string(to_string(turn.role))), cell(fmt::format("{}", sample.tokens.size())),
+           cell(std::string(to_string(turn.role))), cell(fmt::format("{}", token_count(sample.tokens, sample.usage))),
            cell(outcome, right ? Tone::good : Tone::bad),
            cell(right && sample.verdict->speedup_naive ? fmt::format("{:.2f} x", *sample.verdict->speedup_naive) : "-"),
            cell(sample.rewarded ? fmt::format("{:.3f}", sample.reward) : "-"),

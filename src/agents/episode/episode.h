@@ -21,8 +21,9 @@ namespace kw {
 
 // One answer of a turn.
 struct TurnSample {
-  std::vector<std::int32_t> tokens;  // exactly as sampled, the stop token included
+  std::vector<std::int32_t> tokens;  // exactly as sampled, the stop token included; empty: it came from elsewhere
   std::vector<float> log_probs;      // one for each token
+  TokenUsage usage;                  // of an answer from elsewhere
   FinishReason finish = FinishReason::length;
   std::int64_t weights_version = -1;  // of the first and the last token
   std::int64_t last_weights_version = -1;

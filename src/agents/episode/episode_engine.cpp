@@ -23,19 +23,19 @@ void note(Result<void>& first_problem, Result<void> result) {
 
 }  // namespace
 
-Result<std::unique_ptr<EpisodeEngine>> EpisodeEngine::make(Rollout& rollout, const Dialect& dialect, Judge& judge,
+Result<std::unique_ptr<EpisodeEngine>> EpisodeEngine::make(AnswerSource& answers, const Dialect& dialect, Judge& judge,
                                                            AdapterOf adapter_of, EngineOptions options,
                                                            EpisodeHooks hooks) {
   KW_TRY_VOID(check(options));
-  return std::unique_ptr<EpisodeEngine>(new EpisodeEngine(rollout, dialect, &judge, nullptr, std::move(adapter_of),
+  return std::unique_ptr<EpisodeEngine>(new EpisodeEngine(answers, dialect, &judge, nullptr, std::move(adapter_of),
                                                           std::move(options), std::move(hooks)));
 }
 
-Result<std::unique_ptr<EpisodeEngine>> EpisodeEngine::make(Rollout& rollout, const Dialect& dialect, JudgePool& judges,
-                                                           AdapterOf adapter_of, EngineOptions options,
-                                                           EpisodeHooks hooks) {
+Result<std::unique_ptr<EpisodeEngine>> EpisodeEngine::make(AnswerSource& answers, const Dialect& dialect,
+                                                           JudgePool& judges, AdapterOf adapter_of,
+                                                           EngineOptions options, EpisodeHooks hooks) {
   KW_TRY_VOID(check(options));
-  return std::unique_ptr<EpisodeEngine>(new EpisodeEngine(rollout, dialect, nullptr, &judges, std::move(adapter_of),
+  return std::unique_ptr<EpisodeEngine>(new EpisodeEngine(answers, dialect, nullptr, &judges, std::move(adapter_of),
                                                           std::move(options), std::move(hooks)));
 }
 
@@ -45,9 +45,9 @@ Result<void> EpisodeEngine::check(const EngineOptions& options) {
   return {};
 }
 
-EpisodeEngine::EpisodeEngine(Rollout& rollout, const Dialect& dialect, Judge* judge, JudgePool* judges,
+EpisodeEngine::EpisodeEngine(AnswerSource& answers, const Dialect& dialect, Judge* judge, JudgePool* judges,
                              AdapterOf adapter_of, EngineOptions options, EpisodeHooks hooks)
-    : rollout_(rollout),
+    : answers_(answers),
       dialect_(dialect),
       scribe_(dialect),
       adapter_of_(std::move(adapter_of)),
@@ -59,19 +59,22 @@ EpisodeEngine::EpisodeEngine(Rollout& rollout, const Dialect& dialect, Judge* ju
                             *judge, JudgePoolOptions{.workers = options_.judge_workers,
                                                      .on_begin = [this] { clock_.begin(OverlapClock::judging); },
                                                      .on_end = [this] { clock_.end(OverlapClock::judging); }})),
-      judges_(judges != nullptr ? *judges : *own_judges_) {}
+      judges_(judges != nullptr ? *judges : *own_judges_) {
+  answers_.on_arrival([this] { wake(); });
+}
 
 EpisodeEngine::~EpisodeEngine() {
+  answers_.on_arrival(nullptr);
   for (const auto& [ticket, running] : running_)
     for (const JudgePool::Ticket kernel : running->kernels) judges_.cancel(kernel);
   if (asked_.empty() && dropped_.empty()) return;
   // The requests' callbacks point here: they must be gone when this is.
   for (const auto& [request, ticket] : asked_) {
-    rollout_.cancel(request);
+    answers_.cancel(request);
     dropped_.insert(request);
   }
   asked_.clear();
-  rollout_.settle();
+  answers_.settle();
   static_cast<void>(take_results());
 }
 
@@ -126,18 +129,29 @@ Result<bool> EpisodeEngine::advance(std::chrono::milliseconds patience) {
   KW_TRY_VOID(take_judged());
   KW_TRY_VOID(admit());
   cancel_late();
-  if (!rollout_.idle()) {
+  if (!answers_.idle() && !answers_.elsewhere()) {
     clock_.begin(OverlapClock::generating);
-    const auto moved = rollout_.advance();
+    const auto moved = answers_.advance();
     clock_.end(OverlapClock::generating);
     if (!moved.ok()) return moved.error();
   } else {
     KW_TRY_VOID(take_results());  // of what was cancelled, or made by a hook
-    if (!running_.empty() && rollout_.idle()) judged_.wait(patience);
+    KW_TRY_VOID(wait_for_others(patience));
     KW_TRY_VOID(take_judged());
   }
   KW_TRY_VOID(take_results());
-  return !running_.empty() || !waiting_.empty() || !rollout_.idle();
+  return !running_.empty() || !waiting_.empty() || !answers_.idle();
+}
+
+// Nothing is computed here: verdicts and answers come from others, who wake this when they have something.
+Result<void> EpisodeEngine::wait_for_others(std::chrono::milliseconds patience) {
+  if (!answers_.elsewhere()) {
+    if (!running_.empty() && answers_.idle()) judged_.wait(patience);
+    return {};
+  }
+  KW_TRY(const bool came, answers_.advance());
+  if (!came && (!running_.empty() || !answers_.idle())) judged_.wait(patience);
+  return {};
 }
 
 Result<void> EpisodeEngine::take_submissions() {
@@ -166,10 +180,10 @@ Result<void> EpisodeEngine::cancel_now(const std::vector<std::uint64_t>& tickets
     for (const JudgePool::Ticket kernel : running.kernels) judges_.cancel(kernel);
     if (asked_.erase(running.request) == 0) continue;
     dropped_.insert(running.request);
-    rollout_.cancel(running.request);
+    answers_.cancel(running.request);
   }
   // The requests' callbacks point to what is about to end.
-  rollout_.settle();
+  answers_.settle();
   Result<void> problem;
   for (Running* running : ending) note(problem, end(*running, EpisodeEnd::cancelled));
   return problem;
@@ -188,7 +202,7 @@ Result<void> EpisodeEngine::admit() {
 
 Result<void> EpisodeEngine::take_results() {
   Result<void> problem;
-  for (GenerationResult& result : rollout_.take_finished()) {
+  for (GenerationResult& result : answers_.take_finished()) {
     const auto found = asked_.find(result.id);
     if (found != asked_.end()) {
       Running& running = *running_.at(found->second);
@@ -228,7 +242,7 @@ void EpisodeEngine::cancel_late() {
     const double budget_s = running.options().episode_s;
     if (budget_s <= 0 || running.cancelled || running.episode.seconds + running.turn_seconds() < budget_s) continue;
     running.cancelled = true;
-    rollout_.cancel(request);
+    answers_.cancel(request);
   }
 }
 

@@ -83,12 +83,12 @@ class EpisodeEngine {
  public:
   using AdapterOf = std::function<std::int32_t(AgentRole)>;
 
-  // Everything must outlive it. While it lives it alone advances the rollout and takes its results.
-  static Result<std::unique_ptr<EpisodeEngine>> make(Rollout& rollout, const Dialect& dialect, Judge& judge,
+  // Everything must outlive it. While it lives it alone advances the answers and takes their results.
+  static Result<std::unique_ptr<EpisodeEngine>> make(AnswerSource& answers, const Dialect& dialect, Judge& judge,
                                                      AdapterOf adapter_of, EngineOptions options,
                                                      EpisodeHooks hooks = {});
   // With a pool that others use, too.
-  static Result<std::unique_ptr<EpisodeEngine>> make(Rollout& rollout, const Dialect& dialect, JudgePool& judges,
+  static Result<std::unique_ptr<EpisodeEngine>> make(AnswerSource& answers, const Dialect& dialect, JudgePool& judges,
                                                      AdapterOf adapter_of, EngineOptions options,
                                                      EpisodeHooks hooks = {});
   ~EpisodeEngine();
@@ -106,9 +106,9 @@ class EpisodeEngine {
   // Ends the patience of advance(): there is something else to do.
   void wake() { judged_.wake(); }
 
-  // One step of whatever can be done. When only the judge has work, waits for it up to `patience`. False: everything
-  // has ended, requests of others too. An error is of the decoder or, where it is required, the store: who does not
-  // end the engine then has to cancel what is in progress.
+  // One step of whatever can be done. When only others have work (the judge, an endpoint), waits up to `patience`.
+  // False: everything has ended, requests of others too. An error is of the decoder or, where it is required, the
+  // store: who does not end the engine then has to cancel what is in progress.
   Result<bool> advance(std::chrono::milliseconds patience = std::chrono::milliseconds(50));
   // In the order in which they end.
   std::vector<Episode> take_finished();
@@ -124,10 +124,11 @@ class EpisodeEngine {
   struct Running;
   using Clock = std::chrono::steady_clock;
 
-  EpisodeEngine(Rollout& rollout, const Dialect& dialect, Judge* judge, JudgePool* judges, AdapterOf adapter_of,
+  EpisodeEngine(AnswerSource& answers, const Dialect& dialect, Judge* judge, JudgePool* judges, AdapterOf adapter_of,
                 EngineOptions options, EpisodeHooks hooks);
   static Result<void> check(const EngineOptions& options);
   std::uint64_t take_in(EpisodeRequest request, std::shared_ptr<const Manner> manner);
+  Result<void> wait_for_others(std::chrono::milliseconds patience);
   Result<void> take_submissions();
   Result<void> cancel_now(const std::vector<std::uint64_t>& tickets);
   Result<void> admit();
@@ -146,7 +147,7 @@ class EpisodeEngine {
   Result<void> take_judged();
   void cancel_late();
 
-  Rollout& rollout_;
+  AnswerSource& answers_;
   const Dialect& dialect_;
   Scribe scribe_;
   AdapterOf adapter_of_;

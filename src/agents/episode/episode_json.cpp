@@ -35,7 +35,8 @@ Json sample_json(const TurnSample& sample, JsonDetail detail) {
           {"weights_version", sample.weights_version},
           {"last_weights_version", sample.last_weights_version},
           {"tokens", sample.tokens},
-          {"log_probs", sample.log_probs}};
+          {"log_probs", sample.log_probs},
+          {"token_count", token_count(sample.tokens, sample.usage)}};
 }
 
 Json turn_json(const Turn& turn, JsonDetail detail) {

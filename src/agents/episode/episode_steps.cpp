@@ -75,7 +75,9 @@ Result<void> EpisodeEngine::ask(Running& running) {
   question.kernel = in_asked_order(running.asked, question.kernel);
   auto prompt = scribe_.prompt_ids(question);
   if (!prompt.ok()) return end(running, EpisodeEnd::refused, to_string(prompt.error()));
-  if (running.options().temperature == 0 && !episode.turns.empty() && episode.turns.back().prompt == *prompt)
+  // Who did not answer at all may answer now.
+  const bool answered = !episode.turns.empty() && chosen_sample(episode.turns.back()).finish != FinishReason::failed;
+  if (running.options().temperature == 0 && answered && episode.turns.back().prompt == *prompt)
     return end(running, EpisodeEnd::stuck);
 
   Turn& turn = running.turn = Turn();
@@ -96,7 +98,7 @@ Result<void> EpisodeEngine::ask(Running& running) {
     request.on_token = [&running](const TokenEvent& event) {
       running.hooks().on_token(running.episode, running.turn, event);
     };
-  auto submitted = rollout_.submit(std::move(request));
+  auto submitted = answers_.submit(std::move(request));
   if (!submitted.ok()) return end(running, EpisodeEnd::refused, to_string(submitted.error()));
   running.request = *submitted;
   running.turn_began = Clock::now();
@@ -116,7 +118,9 @@ Result<void> EpisodeEngine::take_answers(Running& running, std::vector<Generated
       read_sample(sample, dialect_.read_answer(said.text, ended, running.options().limits));
       sample.kernel = in_task_order(running.asked, sample.kernel);
     }
-    statistics_.sampled_tokens += static_cast<std::int64_t>(said.tokens.size());
+    if (said.finish == FinishReason::failed) sample.message = std::move(said.problem);
+    statistics_.sampled_tokens += token_count(said.tokens, said.usage);
+    sample.usage = said.usage;
     sample.tokens = std::move(said.tokens);
     sample.log_probs = std::move(said.log_probs);
     sample.finish = said.finish;

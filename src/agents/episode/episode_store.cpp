@@ -6,12 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "agents/grammar/task_json.h"
+
 namespace kw {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 1> schema{R"(
+constexpr std::array<std::string_view, 2> schema{R"(
 CREATE TABLE episodes (
   id INTEGER PRIMARY KEY,
   identity TEXT NOT NULL UNIQUE,
@@ -58,6 +60,12 @@ CREATE TABLE samples (
   rewarded INTEGER NOT NULL,
   PRIMARY KEY (episode, turn, sample)
 ) WITHOUT ROWID;
+)",
+                                                 R"(
+-- Answers from elsewhere have no tokens of ours, only a count; the task, as JSON, lets another model be asked the same.
+ALTER TABLE samples ADD COLUMN usage_prompt INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE samples ADD COLUMN usage_answer INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE episodes ADD COLUMN task_text TEXT NOT NULL DEFAULT '';
 )"};
 
 Error damaged(std::string what) { return {"the store is damaged: " + std::move(what), "use another file", {}}; }
@@ -145,13 +153,17 @@ Result<std::optional<StoredEpisode>> EpisodeStore::find(const std::string& ident
   KW_TRY(const auto row, row_of(identity));
   if (!row) return std::optional<StoredEpisode>();
   StoredEpisode stored;
-  KW_TRY(Statement query, database_.prepare("SELECT given_verdict, end, problem FROM episodes WHERE id = ?"));
+  KW_TRY(Statement query, database_.prepare("SELECT given_verdict, end, problem, level, given_kernel, task_text "
+                                            "FROM episodes WHERE id = ?"));
   KW_TRY_VOID(query.bind(*row));
   KW_TRY(const bool found, query.step());
   if (!found) return damaged("an episode has vanished");
   KW_TRY(stored.given_verdict, verdict_from(query, 0));
   KW_TRY(stored.end, named(query.text(1), EpisodeEnd::refused));
   stored.problem = query.text(2);
+  stored.level = query.text(3);
+  stored.given_kernel = query.text(4);
+  stored.task_text = query.text(5);
   KW_TRY(stored.turns, turns_of(*row));
   return std::optional(std::move(stored));
 }
@@ -184,9 +196,10 @@ Result<std::vector<Turn>> EpisodeStore::turns_of(std::int64_t row) {
 Result<std::vector<TurnSample>> EpisodeStore::samples_of(std::int64_t row, int turn) {
   std::vector<TurnSample> samples;
   KW_TRY(Statement query,
-         database_.prepare("SELECT sample, tokens, log_probs, finish, weights_version, last_weights_version, text, "
-                           "outcome, message, kernel, said, strategies, predicted_correct, skipped, verdict, reward, "
-                           "rewarded FROM samples WHERE episode = ? AND turn = ? ORDER BY sample"));
+         database_.prepare(
+             "SELECT sample, tokens, log_probs, finish, weights_version, last_weights_version, text, "
+             "outcome, message, kernel, said, strategies, predicted_correct, skipped, verdict, reward, "
+             "rewarded, usage_prompt, usage_answer FROM samples WHERE episode = ? AND turn = ? ORDER BY sample"));
   KW_TRY_VOID(query.bind(row, turn));
   for (;;) {
     KW_TRY(const bool more, query.step());
@@ -196,7 +209,7 @@ Result<std::vector<TurnSample>> EpisodeStore::samples_of(std::int64_t row, int t
     KW_TRY(sample.tokens, numbers_from<std::int32_t>(query.blob(1)));
     KW_TRY(sample.log_probs, numbers_from<float>(query.blob(2)));
     if (sample.tokens.size() != sample.log_probs.size()) return damaged("tokens and log-probabilities do not match");
-    KW_TRY(sample.finish, named(query.text(3), FinishReason::cancelled));
+    KW_TRY(sample.finish, named(query.text(3), FinishReason::failed));
     sample.weights_version = query.integer(4);
     sample.last_weights_version = query.integer(5);
     sample.text = text_from(query.blob(6));
@@ -210,15 +223,17 @@ Result<std::vector<TurnSample>> EpisodeStore::samples_of(std::int64_t row, int t
     KW_TRY(sample.verdict, verdict_from(query, 14));
     sample.reward = query.real(15);
     sample.rewarded = query.integer(16) != 0;
+    sample.usage = {query.integer(17), query.integer(18)};
     samples.push_back(std::move(sample));
   }
 }
 
 Result<void> EpisodeStore::begin(const std::string& identity, const EpisodeRequest& request, const std::string& model) {
   KW_TRY(Statement insert,
-         database_.prepare("INSERT INTO episodes (identity, model, task, number, level, given_kernel, end, problem) "
-                           "VALUES (?, ?, ?, ?, ?, ?, 'unfinished', '')"));
-  return insert.run(identity, model, request.task->name, request.number, request.level, request.kernel);
+         database_.prepare("INSERT INTO episodes (identity, model, task, number, level, given_kernel, end, problem, "
+                           "task_text) VALUES (?, ?, ?, ?, ?, ?, 'unfinished', '', ?)"));
+  const std::string task = task_json(*request.task).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return insert.run(identity, model, request.task->name, request.number, request.level, request.kernel, task);
 }
 
 Result<void> EpisodeStore::add_given(const std::string& identity, const Verdict& verdict) {
@@ -232,8 +247,9 @@ Result<void> EpisodeStore::add_turn(const std::string& identity, const Turn& tur
   KW_TRY(Statement insert, database_.prepare("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?)"));
   KW_TRY_VOID(insert.run(row, turn.index, to_string(turn.role), turn.given_turn, bytes_of(turn.prompt), turn.chosen,
                          turn.seconds));
-  KW_TRY(Statement samples,
-         database_.prepare("INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+  KW_TRY(
+      Statement samples,
+      database_.prepare("INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   for (std::size_t i = 0; i < turn.samples.size(); ++i) {
     const TurnSample& sample = turn.samples[i];
     const auto run = [&](const auto& predicted, const auto& verdict) {
@@ -241,7 +257,7 @@ Result<void> EpisodeStore::add_turn(const std::string& identity, const Turn& tur
                          to_string(sample.finish), sample.weights_version, sample.last_weights_version,
                          std::as_bytes(std::span(sample.text)), to_string(sample.outcome), sample.message,
                          sample.kernel, sample.said, joined(sample.strategies), predicted, sample.skipped, verdict,
-                         sample.reward, sample.rewarded);
+                         sample.reward, sample.rewarded, sample.usage.prompt_tokens, sample.usage.answer_tokens);
     };
     // The Tester's probability is NaN, and so NULL, where it was not asked.
     const double predicted = sample.predicted_correct.value_or(std::nan(""));

@@ -15,6 +15,9 @@
 namespace kw {
 
 struct StoredEpisode {
+  std::string task_text;  // as parse_task() reads it; empty: an older program wrote it
+  std::string level;
+  std::string given_kernel;
   std::shared_ptr<const Verdict> given_verdict;
   std::vector<Turn> turns;
   EpisodeEnd end = EpisodeEnd::unfinished;

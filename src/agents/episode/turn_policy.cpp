@@ -135,8 +135,9 @@ void read_sample(TurnSample& sample, const Answer& answer) {
 
 void pay_sample(TurnSample& sample, AgentRole role, const Verdict* given, const EpisodeOptions& options) {
   sample.reward = 0;
-  // What was cut off by a budget of time says nothing about the agent.
-  sample.rewarded = !sample.skipped && sample.finish != FinishReason::cancelled;
+  // What was cut off by a budget of time, or never came, says nothing about the agent.
+  sample.rewarded =
+      !sample.skipped && sample.finish != FinishReason::cancelled && sample.finish != FinishReason::failed;
   if (!sample.verdict) return;
   std::optional<GivenKernel> before;
   if (given != nullptr) before = given_kernel(*given);
@@ -166,7 +167,7 @@ void take_given(Episode& episode, std::shared_ptr<const Verdict> verdict) {
 void take_turn(Episode& episode, Turn turn, const EpisodeOptions& options) {
   KW_CHECK(turn.index == static_cast<int>(episode.turns.size()) && !turn.samples.empty());
   turn.chosen = choose_sample(turn);
-  for (const TurnSample& sample : turn.samples) episode.tokens += static_cast<std::int64_t>(sample.tokens.size());
+  for (const TurnSample& sample : turn.samples) episode.tokens += token_count(sample.tokens, sample.usage);
   episode.seconds += turn.seconds;
   episode.turns.push_back(std::move(turn));
   const Turn& taken = episode.turns.back();

@@ -51,7 +51,7 @@ inline std::unique_ptr<AgentModel> open_on_cpu(const std::filesystem::path& path
 
 // Episodes with an untrained model: nothing but failed turns, and yet each a result.
 inline std::vector<Episode> babble(AgentModel& model, std::vector<std::uint64_t> numbers, std::size_t in_flight) {
-  Rollout rollout(model.decoder(), &model.dialect().tokenizer());
+  Rollout rollout(*model.decoder(), &model.dialect().tokenizer());
   EngineOptions options = engine_options();
   options.in_flight = in_flight;
   options.episode.turns = 2;

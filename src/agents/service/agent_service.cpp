@@ -68,11 +68,11 @@ Result<void> AgentService::load(const Load& load, JudgePool& judges, const std::
   if (!options_.store.empty()) {
     KW_TRY(store_, EpisodeStore::open(options_.store));
   }
-  context_ = model_->decoder().context();
+  context_ = model_->context();
   encoder_ = std::make_unique<Encoder>(tokenizer());
   RolloutOptions rollout_options;
   rollout_options.most_running = options_.loading.most_rows;
-  rollout_ = std::make_unique<Rollout>(model_->decoder(), &tokenizer(), rollout_options);
+  KW_TRY(rollout_, model_->make_answers(rollout_options));
   EngineOptions engine_options;
   KW_TRY(engine_options.episode, episode_options());
   engine_options.in_flight = options_.conversations_in_flight;

@@ -25,7 +25,7 @@
 #include "agents/episode/episode_engine.h"
 #include "agents/service/chat_prompt.h"
 #include "kernel/judge/judge_pool.h"
-#include "model/rollout/rollout.h"
+#include "model/rollout/answer_source.h"
 
 namespace kw {
 
@@ -152,7 +152,7 @@ class AgentService {
   // wake() are everybody's.
   std::unique_ptr<AgentModel> model_;
   std::unique_ptr<EpisodeStore> store_;
-  std::unique_ptr<Rollout> rollout_;
+  std::unique_ptr<AnswerSource> rollout_;
   std::unique_ptr<EpisodeEngine> engine_;
   std::vector<GenerationResult> answered_;  // by the step that was just made
   std::int64_t context_ = 0;

@@ -35,7 +35,7 @@ class ScriptedModel : public AgentModel {
   const std::string& device() const override { return device_; }
   const Dialect& dialect() const override { return test_dialect(); }
   const std::string& default_system() const override { return nothing_; }
-  FaultyDecoder& decoder() override { return decoder_; }
+  FaultyDecoder* decoder() override { return &decoder_; }
   const std::string& fingerprint() const override { return name_; }
   std::int32_t adapter_of(AgentRole role) const override { return role == AgentRole::generator ? 0 : 1; }
 
@@ -53,7 +53,7 @@ struct ScriptedService {
   explicit ScriptedService(ScriptedDecoder::Script script, AgentServiceOptions options = {}) {
     const auto load = [&]() -> Result<std::unique_ptr<AgentModel>> {
       auto made = std::make_unique<ScriptedModel>(std::move(script));
-      decoder = &made->decoder();
+      decoder = made->decoder();
       return std::unique_ptr<AgentModel>(std::move(made));
     };
     auto opened = AgentService::open(options, load, test_judges(), "a test's judge");

@@ -61,12 +61,12 @@ Result<Json> bench_episodes(const EpisodesArguments& arguments) {
   options.episode.seed = arguments.seed;
   options.in_flight = arguments.in_flight;
   options.judge_workers = session->workers();
-  Rollout rollout(model->decoder(), &model->dialect().tokenizer());
+  KW_TRY(const auto answers, model->make_answers());
   Progress progress("turns", arguments.episodes * static_cast<std::size_t>(arguments.turns));
   EpisodeHooks hooks;
   hooks.on_turn = [&](const Episode&) { progress.advance(); };
   KW_TRY(const auto engine, EpisodeEngine::make(
-                                rollout, model->dialect(), session->judge(),
+                                *answers, model->dialect(), session->judge(),
                                 [&](AgentRole role) { return model->adapter_of(role); }, options, std::move(hooks)));
   const double cpu_before = process_tree_cpu_s();
   const auto start = std::chrono::steady_clock::now();

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "app/cli/python_command.h"
 #include "kernel/gpu/gpu_choice.h"
 #include "kernel/task/task_file.h"
 
@@ -53,6 +54,7 @@ void fail(Context& context, const Error& error, ExitCode code) {
 }
 
 Result<Task> task_from_argument(const std::string& name_or_path) {
+  if (name_or_path.ends_with(".py")) return import_python_task(name_or_path);
   const auto suite = suite_folder();
   // A path needs no suite; only a bare name does.
   if (!suite.ok() && name_or_path.find_first_of("/.") == std::string::npos) return suite.error();

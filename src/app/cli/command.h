@@ -28,6 +28,7 @@ void add_doctor_command(CLI::App& app, Context& context);
 void add_tasks_command(CLI::App& app, Context& context);
 void add_compile_command(CLI::App& app, Context& context);
 void add_plan_command(CLI::App& app, Context& context);
+void add_export_command(CLI::App& app, Context& context);
 void add_judge_command(CLI::App& app, Context& context);
 void add_calibrate_command(CLI::App& app, Context& context);
 void add_model_command(CLI::App& app, Context& context);
@@ -63,7 +64,8 @@ void show_training_result(Context& context, const Json& result);
 Json to_json(const Error& error);
 Json to_json(const Sizes& sizes);
 
-// TASK on the command line: a name of the suite, a folder or a YAML file.
+// TASK on the command line: a name of the suite, a folder, a YAML file, or a Python file in KernelBench's form, which
+// is imported.
 Result<Task> task_from_argument(const std::string& name_or_path);
 
 }  // namespace kw::cli

@@ -70,8 +70,8 @@ void print_samples(const Turn& turn) {
               {r, r, Align::left, r, r, Align::left, Align::left});
   for (std::size_t i = 0; i < turn.samples.size(); ++i) {
     const TurnSample& sample = turn.samples[i];
-    table.add({std::to_string(i + 1), std::to_string(sample.tokens.size()), outcome_text(sample), speed_of(sample),
-               reward_text(sample), sample.strategies.empty() ? "-" : to_string(sample.strategies),
+    table.add({std::to_string(i + 1), std::to_string(token_count(sample.tokens, sample.usage)), outcome_text(sample),
+               speed_of(sample), reward_text(sample), sample.strategies.empty() ? "-" : to_string(sample.strategies),
                turn.chosen == static_cast<std::int64_t>(i) ? "<" : ""});
   }
   std::cout << table.text();

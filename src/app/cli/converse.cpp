@@ -129,10 +129,10 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
                              session->description())
               << put << (put.empty() ? "" : "\n") << std::flush;
   }
-  Rollout rollout(model->decoder(), &model->dialect().tokenizer());
+  KW_TRY(const auto answers, model->make_answers());
   KW_TRY(const auto engine,
          EpisodeEngine::make(
-             rollout, model->dialect(), session->judge(), [&](AgentRole role) { return model->adapter_of(role); },
+             *answers, model->dialect(), session->judge(), [&](AgentRole role) { return model->adapter_of(role); },
              engine_options, context.json ? EpisodeHooks{} : view.hooks()));
   KW_TRY(std::vector<Episode> episodes, engine->run({request}));
   const Episode& episode = episodes.front();
@@ -160,8 +160,9 @@ void add_options(CLI::App& command, ConverseArguments& arguments) {
   command.add_option("TASK", arguments.task, "a task of the suite by name, a task's folder, or a YAML file")
       ->required();
   command
-      .add_option("--model", arguments.model,
-                  "tiny, smollm2, a run's name or folder, a folder with agents.json, or a model")
+      .add_option(
+          "--model", arguments.model,
+          "tiny, smollm2, a run's name or folder, a folder with agents.json, a model, or URL#NAME of an endpoint")
       ->capture_default_str();
   add_device_option(command, arguments.device);
   command.add_option("--samples", arguments.samples, "answers sampled in each turn; the best one is kept")

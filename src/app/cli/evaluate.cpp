@@ -128,8 +128,9 @@ void add_evaluate_command(CLI::App& app, Context& context) {
       app.add_subcommand("evaluate", "How good a model is on tasks that it never saw; compares two results");
   auto arguments = std::make_shared<EvaluateCommand>();
   add_json_flag(*command, context);
-  command->add_option("MODEL", arguments->model,
-                      "tiny, smollm2, a run's name or folder, a folder with agents.json, or a model");
+  command->add_option(
+      "MODEL", arguments->model,
+      "tiny, smollm2, a run's name or folder, a folder with agents.json, a model, or URL#NAME of an endpoint");
   add_setting_options(*command, SettingUser::evaluate, arguments->sources);
   command->add_option("--out", arguments->out, "writes everything as JSON, for --compare");
   command->add_option("--html", arguments->html, "writes a page with tables, speedups and conversations");

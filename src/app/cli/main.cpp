@@ -1,14 +1,34 @@
 // kernelwright: one program, one subcommand a file.
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "app/cli/command.h"
+#include "app/cli/python_command.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "kernel/judge/worker.h"
+#include "kernel/sandbox/container_process.h"
 
 namespace {
+
+// `--sandbox` and `--sandbox-image`, for a command that judges and the subcommands that it has.
+void add_sandbox_options(CLI::App& command) {
+  command
+      .add_option_function<std::string>(
+          "--sandbox",
+          [](const std::string& kind) {
+            if (const auto chosen = kw::choose_sandbox(kind); !chosen.ok())
+              throw CLI::ValidationError("--sandbox", chosen.error().message);
+          },
+          "what is around compilers and references: namespaces, or docker (a container each, without network)")
+      ->check(CLI::IsMember({"namespaces", "docker"}));
+  command.add_option_function<std::string>(
+      "--sandbox-image", [](const std::string& image) { ::setenv(kw::sandbox_image_variable, image.c_str(), 1); },
+      std::string("with --sandbox docker: the image that holds this program; default ") + kw::default_sandbox_image);
+  for (CLI::App* below : command.get_subcommands({})) add_sandbox_options(*below);
+}
 
 int run(int argc, char** argv) {
   using namespace kw::cli;
@@ -32,6 +52,7 @@ int run(int argc, char** argv) {
   add_doctor_command(app, context);
   add_tasks_command(app, context);
   add_plan_command(app, context);
+  add_export_command(app, context);
   add_judge_command(app, context);
   add_compile_command(app, context);
   add_calibrate_command(app, context);
@@ -49,9 +70,13 @@ int run(int argc, char** argv) {
   add_serve_command(app, context);
   add_config_command(app, context);
   add_train_command(app, context);
+  add_task_command(app, context);
+  add_kernelbench_command(app, context);
 
   for (const char* name : {"doctor", "generate", "optimize", "evaluate", "train", "bench", "serve"})
     add_gpu_option(*app.get_subcommand(name));
+  for (const char* name : {"judge", "generate", "optimize", "evaluate", "train", "serve"})
+    add_sandbox_options(*app.get_subcommand(name));
   for (const char* name : {"chat", "generate"}) add_gpu_option(*app.get_subcommand("model")->get_subcommand(name));
 
   // Last: subcommands take over the footer that stands when they are added.
@@ -77,6 +102,8 @@ int run(int argc, char** argv) {
       "  kernelwright calibrate --measured times.jsonl           fit a device profile to measured times\n"
       "  kernelwright model info smollm2-135m                    what a model is; also fetch, convert, quantize, chat\n"
       "  kernelwright evaluate tiny                              how good a model is on tasks that it never saw\n"
+      "  kernelwright task import my_model.py                    a PyTorch module in a file becomes a task\n"
+      "  kernelwright kernelbench import KernelBench/            a whole folder of such files\n"
       "  kernelwright bench train tiny-1m                        speed of training and generation on this machine\n"
       "Exit codes: 0 good, 1 judged and not good, 2 bad usage or input.");
 

@@ -111,8 +111,10 @@ void add_serve_command(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<ServeArguments>();
   auto* command = app.add_subcommand("serve", "Serves agents and judge over HTTP, with a web page");
   command
-      ->add_option("--model", arguments->models,
-                   "agents: tiny, smollm2, a run, a folder or an agents.kwz file; the first answers by default")
+      ->add_option(
+          "--model", arguments->models,
+          "agents: tiny, smollm2, a run, a folder, an agents.kwz file or URL#NAME of an endpoint; the first answers by "
+          "default")
       ->capture_default_str();
   command->add_flag("--no-agents", arguments->no_agents, "a judge alone");
   command->add_option("--listen", arguments->listen, "address and port; port 0 takes any free one")

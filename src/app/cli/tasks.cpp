@@ -7,6 +7,7 @@
 #include <map>
 
 #include "app/cli/command.h"
+#include "app/cli/task_answer.h"
 #include "app/cli/task_check.h"
 #include "base/interrupt.h"
 #include "base/parallel_for.h"
@@ -159,10 +160,58 @@ void check_tasks(Context& context, const std::vector<std::string>& names) {
   context.exit_code = bad > 0 ? exit_not_good : exit_good;
 }
 
+struct AnswerArguments {
+  std::vector<std::string> tasks;
+  std::string folder;
+  std::string sizes;
+  std::string precision = "task";
+  std::uint64_t seed = 1;
+};
+
+void answer_tasks(Context& context, const AnswerArguments& arguments) {
+  Json json = Json::array();
+  for (const std::string& name : arguments.tasks) {
+    const auto task = task_from_argument(name);
+    if (!task.ok()) return fail(context, task.error());
+    std::vector<Sizes> sizes = task->sizes_small;
+    if (!arguments.sizes.empty()) {
+      const auto own = parse_sizes(arguments.sizes);
+      if (!own.ok()) return fail(context, own.error());
+      if (const auto checked = task->check_sizes(*own); !checked.ok()) return fail(context, checked.error());
+      sizes = {*own};
+    }
+    const auto written = write_answers(*task, sizes, arguments.seed,
+                                       arguments.precision == "truth" ? Precision::truth : Precision::task_dtype,
+                                       std::filesystem::path(arguments.folder) / task->name);
+    json.push_back({{"task", task->name}, {"passed", written.ok()}});
+    if (!written.ok()) {
+      json.back()["problem"] = to_json(written.error());
+      context.exit_code = exit_not_good;
+      if (!context.json) std::fprintf(stderr, "kernelwright: %s\n", to_string(written.error()).c_str());
+    } else if (!context.json) {
+      std::cout << (std::filesystem::path(arguments.folder) / task->name).string() << "\n";
+    }
+  }
+  if (context.json) print_json(json);
+}
+
+void add_answer_command(CLI::App& tasks, Context& context) {
+  auto* answer = tasks.add_subcommand("answer", "What the reference says: inputs and outputs as files for numpy");
+  add_json_flag(*answer, context);
+  auto arguments = std::make_shared<AnswerArguments>();
+  answer->add_option("TASK", arguments->tasks, "tasks to answer")->required();
+  answer->add_option("--out", arguments->folder, "folder for OUT/TASK/SIZE/NAME.npy")->required();
+  answer->add_option("--size", arguments->sizes, "sizes such as rows=7,cols=129 (default: the task's small sizes)");
+  answer->add_option("--seed", arguments->seed, "of the inputs");
+  answer->add_option("--precision", arguments->precision, "the task's types, or float64 for floating point")
+      ->check(CLI::IsMember({"task", "truth"}));
+  answer->callback([&context, arguments] { answer_tasks(context, *arguments); });
+}
+
 }  // namespace
 
 void add_tasks_command(CLI::App& app, Context& context) {
-  auto* tasks = app.add_subcommand("tasks", "The task suite: list, show, check");
+  auto* tasks = app.add_subcommand("tasks", "The task suite: list, show, check, answer");
   tasks->require_subcommand(1);
   tasks->footer(
       "Examples:\n  kernelwright tasks list --tier 2\n  kernelwright tasks show softmax\n  kernelwright tasks check "
@@ -188,6 +237,7 @@ void add_tasks_command(CLI::App& app, Context& context) {
   auto names = std::make_shared<std::vector<std::string>>();
   check->add_option("TASK", *names, "tasks to check (default: all)");
   check->callback([&context, names] { check_tasks(context, *names); });
+  add_answer_command(*tasks, context);
 }
 
 }  // namespace kw::cli

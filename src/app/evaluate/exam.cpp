@@ -78,7 +78,7 @@ EpisodeHooks counting_hooks(std::size_t& done, const std::function<void(std::siz
   return hooks;
 }
 
-Result<std::vector<Episode>> hold_episodes(Rollout& rollout, const Dialect& dialect, Judge& judge,
+Result<std::vector<Episode>> hold_episodes(AnswerSource& answers, const Dialect& dialect, Judge& judge,
                                            const std::vector<ExamQuestion>& questions,
                                            const std::function<std::int32_t(AgentRole)>& adapter_of,
                                            const ExamOptions& options) {
@@ -98,7 +98,7 @@ Result<std::vector<Episode>> hold_episodes(Rollout& rollout, const Dialect& dial
   const auto report = [&](std::size_t answers) {
     if (options.progress) options.progress(answers, all);
   };
-  KW_TRY(const auto engine, EpisodeEngine::make(rollout, dialect, judge, adapter_of, std::move(engine_options),
+  KW_TRY(const auto engine, EpisodeEngine::make(answers, dialect, judge, adapter_of, std::move(engine_options),
                                                 counting_hooks(done, report, options)));
   return engine->run(std::move(requests));
 }
@@ -111,7 +111,7 @@ ExamAnswer answer_from(const Tokenizer& tokenizer, AgentRole role, const TurnSam
   answer.answer.said = said.said;
   if (said.verdict) answer.verdict = *said.verdict;
   answer.text = said.text;
-  answer.tokens = static_cast<std::int64_t>(said.tokens.size());
+  answer.tokens = token_count(said.tokens, said.usage);
   answer.finish = said.finish;
   if (role != AgentRole::tester) return answer;
   if (const auto prediction = parse_prediction(said.text); prediction.ok()) {
@@ -170,12 +170,12 @@ Result<void> check_refusals(const std::vector<ExamQuestion>& questions, const Ex
 
 }  // namespace
 
-Result<ExamResult> sit_exam(Rollout& rollout, const Dialect& dialect, Judge& judge,
+Result<ExamResult> sit_exam(AnswerSource& source, const Dialect& dialect, Judge& judge,
                             const std::vector<ExamQuestion>& questions,
                             const std::function<std::int32_t(AgentRole)>& adapter_of, const ExamOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   ExamResult result;
-  KW_TRY(result.episodes, hold_episodes(rollout, dialect, judge, questions, adapter_of, options));
+  KW_TRY(result.episodes, hold_episodes(source, dialect, judge, questions, adapter_of, options));
   KW_TRY_VOID(check_refusals(questions, options, result.episodes));
   for (std::size_t i = 0; i < result.episodes.size(); ++i) {
     if (result.episodes[i].end == EpisodeEnd::unfinished) {

@@ -63,10 +63,10 @@ struct ExamResult {
   bool interrupted = false;
 };
 
-// The rollout has the dialect's tokenizer, and nobody else uses it meanwhile; afterwards it is idle. adapter_of: of the
+// The source speaks the dialect, and nobody else uses it meanwhile; afterwards it is idle. adapter_of: of the
 // decoder, by role. The same kernel for the same task is judged once. A prompt that does not fit into the model's
 // context is a failed answer; an error when that is so for all questions of a role.
-Result<ExamResult> sit_exam(Rollout& rollout, const Dialect& dialect, Judge& judge,
+Result<ExamResult> sit_exam(AnswerSource& source, const Dialect& dialect, Judge& judge,
                             const std::vector<ExamQuestion>& questions,
                             const std::function<std::int32_t(AgentRole)>& adapter_of, const ExamOptions& options);
 

@@ -21,7 +21,7 @@ void expect_as_noted(const std::vector<ExamQuestion>& questions, ExamOptions opt
                      const std::vector<NotedAnswer>& noted) {
   const auto model = AgentModel::open("tiny", {.device = "cpu"});
   ASSERT_TRUE(model.ok()) << to_string(model.error());
-  Rollout rollout((*model)->decoder(), &(*model)->dialect().tokenizer());
+  Rollout rollout(*(*model)->decoder(), &(*model)->dialect().tokenizer());
   const auto result = sit_exam(
       rollout, (*model)->dialect(), test_judge(), questions, [&](AgentRole role) { return (*model)->adapter_of(role); },
       options);

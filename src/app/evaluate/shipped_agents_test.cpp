@@ -18,7 +18,7 @@ struct Hall {
   Hall()
       : judge(service, options()),
         model(std::move(*AgentModel::open("tiny", {.device = "cpu"}))),
-        rollout(model->decoder(), &model->dialect().tokenizer()) {}
+        rollout(*model->decoder(), &model->dialect().tokenizer()) {}
   static JudgeOptions options() {
     JudgeOptions options;
     options.profile = *load_profile("h200");

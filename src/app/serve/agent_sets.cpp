@@ -50,8 +50,12 @@ void AgentSets::close() {
   }
 }
 
-Result<std::shared_ptr<AgentService>> AgentSets::load(const std::string& name) {
+Result<std::shared_ptr<AgentService>> AgentSets::load(const std::string& name, Stay stay) {
   const std::lock_guard one_at_a_time(loading_);
+  if (stay == Stay::yes) {
+    const std::lock_guard lock(mutex_);
+    staying_.insert(name);
+  }
   if (auto known = find(name)) return known;
   AgentServiceOptions options = options_;
   options.model = name;
@@ -72,13 +76,14 @@ std::shared_ptr<AgentService> AgentSets::find(const std::string& name) const {
   return found == sets_.end() ? nullptr : found->second;
 }
 
-void AgentSets::unload(const std::string& name) {
-  std::shared_ptr<AgentService> ended;  // let go after the lock
+void AgentSets::keep_only(const std::set<std::string>& wanted) {
+  std::vector<std::shared_ptr<AgentService>> ended;  // let go after the lock
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(sets_.begin(), sets_.end(), [&](const auto& set) { return set.first == name; });
-  if (found == sets_.end() || found == sets_.begin()) return;
-  ended = std::move(found->second);
-  sets_.erase(found);
+  std::erase_if(sets_, [&](auto& set) {
+    if (wanted.contains(set.first) || staying_.contains(set.first)) return false;
+    ended.push_back(std::move(set.second));
+    return true;
+  });
 }
 
 std::vector<std::string> AgentSets::names() const {

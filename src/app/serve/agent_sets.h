@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,15 @@ class AgentSets {
   AgentSets(AgentServiceOptions options, JudgePool& judges, std::string judge_identity, WorkQueue& later);
   ~AgentSets();
 
-  // Loads it if it is not there; takes as long as that takes. The first one becomes the default.
-  Result<std::shared_ptr<AgentService>> load(const std::string& name);
+  // Loads it if it is not there; takes as long as that takes. The first one becomes the default. One that stays is not
+  // let go by keep_only().
+  enum class Stay : bool { no, yes };
+  Result<std::shared_ptr<AgentService>> load(const std::string& name, Stay stay = Stay::no);
   // Empty: the default. Null: no such set is loaded.
   std::shared_ptr<AgentService> find(const std::string& name) const;
-  // Requests that it is working on are finished; new ones do not find it. The default stays.
-  void unload(const std::string& name);
+  // Lets go of all others but those that stay: requests that they are working on are finished, new ones do not find
+  // them.
+  void keep_only(const std::set<std::string>& wanted);
   std::vector<std::string> names() const;  // the default first
   // Cancels what they are working on, and returns when none of them is left. Before anything that their requests use
   // goes.
@@ -42,6 +46,7 @@ class AgentSets {
   mutable std::mutex mutex_;
   std::mutex loading_;  // one at a time: each takes all memory it can get
   std::vector<std::pair<std::string, std::shared_ptr<AgentService>>> sets_;
+  std::set<std::string> staying_;
   std::condition_variable changed_;
   std::size_t alive_ = 0;             // of all that were loaded
   bool closing_ = false;              // then close() takes them down

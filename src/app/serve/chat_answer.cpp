@@ -106,7 +106,12 @@ void ChatAnswer::end(const Result<GenerationResult>& result) {
     return reply_->end_stream();
   }
   std::int64_t tokens = 0;
-  for (const GeneratedSample& sample : result->samples) tokens += static_cast<std::int64_t>(sample.tokens.size());
+  for (const GeneratedSample& sample : result->samples) {
+    // Whoever answers for this service, elsewhere, did not.
+    if (sample.finish == FinishReason::failed) return end(Error{sample.problem, "", {}});
+    tokens += token_count(sample.tokens, sample.usage);
+    if (sample.usage.prompt_tokens > 0) facts_.prompt_tokens = sample.usage.prompt_tokens;
+  }
   if (!request_.stream) {
     Json answer = envelope("chat.completion", "text_completion");
     answer["choices"] = Json::array();

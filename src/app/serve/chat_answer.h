@@ -41,7 +41,7 @@ class ChatAnswer {
   std::string text_of(const std::string& said) const { return facts_.rewrite ? facts_.rewrite(said) : said; }
 
   const ChatRequest request_;
-  const Facts facts_;
+  Facts facts_;
   const Tokenizer& tokenizer_;
   const std::shared_ptr<HttpReply> reply_;
 };

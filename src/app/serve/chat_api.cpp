@@ -37,8 +37,16 @@ NamedModel model_named(const std::string& name) {
   return {name, Speaker::base};
 }
 
-Json model_json(const std::string& id) {
-  return {{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "kernelwright"}};
+// `prompts` tells another Kernelwright, which may take a model of this one as its agents, how to ask the bare model.
+Json model_json(const AgentSets& sets, const std::string& id) {
+  Json json{{"id", id}, {"object", "model"}, {"created", 0}, {"owned_by", "kernelwright"}};
+  const NamedModel named = model_named(id);
+  const auto agents = sets.find(named.set);
+  if (agents && named.speaker == Speaker::base) {
+    json["prompts"] = agents->model().dialect().style() == PromptStyle::compact ? "compact" : "chatml";
+    json["max_model_len"] = agents->context();
+  }
+  return json;
 }
 
 std::vector<std::string> model_names(const AgentSets& sets) {
@@ -72,13 +80,13 @@ struct ChatApi::Asked {
 
 void ChatApi::models(std::shared_ptr<HttpReply> reply) const {
   Json data = Json::array();
-  for (const std::string& name : model_names(sets_)) data.push_back(model_json(name));
+  for (const std::string& name : model_names(sets_)) data.push_back(model_json(sets_, name));
   reply->respond({200, "application/json", Json{{"object", "list"}, {"data", std::move(data)}}.dump(), {}});
 }
 
 void ChatApi::model(const std::string& name, std::shared_ptr<HttpReply> reply) const {
   for (const std::string& known : model_names(sets_))
-    if (known == name) return reply->respond({200, "application/json", model_json(name).dump(), {}});
+    if (known == name) return reply->respond({200, "application/json", model_json(sets_, name).dump(), {}});
   reply->respond(no_such_model(name));
 }
 

@@ -58,7 +58,7 @@ void ConversationApi::begin(const HttpRequest& request, std::shared_ptr<HttpRepl
 void ConversationApi::list(const HttpRequest& request, std::shared_ptr<HttpReply> reply) {
   const auto work = [this, reply, user = request.user] {
     Json all = Json::array();
-    for (const auto& conversation : desk_.newest(user, 200)) all.push_back(conversation->summary());
+    for (Json& summary : desk_.newest(user, 200)) all.push_back(std::move(summary));
     reply->respond(json_response({{"conversations", std::move(all)}}));
   };
   if (!work_.submit(work)) reply->respond(busy_response());

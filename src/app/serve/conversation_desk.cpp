@@ -15,6 +15,7 @@ namespace {
 
 // On disk; older ones that are over are forgotten.
 constexpr std::int64_t kept_conversations = 20'000;
+constexpr std::uint64_t kept_bytes = std::uint64_t{4} << 30;
 
 Outcome failed_outcome() {
   Outcome outcome;
@@ -37,7 +38,6 @@ Result<std::unique_ptr<ConversationDesk>> ConversationDesk::open(const std::file
                                                                  AgentSets& sets, ExperimentDesk& experiments,
                                                                  WorkQueue& work, std::string judge) {
   KW_TRY(auto store, ConversationStore::open(file));
-  KW_TRY_VOID(store->forget_old(kept_conversations));
   return std::unique_ptr<ConversationDesk>(
       new ConversationDesk(std::move(store), tasks, sets, experiments, work, std::move(judge)));
 }
@@ -84,6 +84,13 @@ ConversationDesk::Begun ConversationDesk::begin(const ConversationWish& wish, co
   facts.agents = assigned.agents;
   facts.experiment = assigned.experiment;
   facts.exposure = assigned.exposure;
+  // Agents that cannot be loaded are an error of their arm, and the user gets what everybody gets.
+  if (assigned.exposure != 0 && !sets_.find(assigned.agents)) {
+    experiments_.conclude(assigned, failed_outcome());
+    assigned = {};
+    facts.agents = facts.experiment = "";
+    facts.exposure = 0;
+  }
   const auto agents = sets_.find(assigned.agents);
   facts.model = agents ? agents->model().name() : assigned.agents;
   auto conversation = std::make_shared<Conversation>(std::move(facts), keeper());
@@ -159,27 +166,47 @@ std::shared_ptr<Conversation> ConversationDesk::read(const std::string& id) {
   return std::make_shared<Conversation>((*stored)->facts, keeper(), std::move((*stored)->events), (*stored)->state);
 }
 
+std::shared_ptr<Conversation> ConversationDesk::open_one(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto open = open_.find(id);
+  return open != open_.end() ? open->second : nullptr;
+}
+
 std::shared_ptr<Conversation> ConversationDesk::find(const std::string& id, const std::string& user) {
-  std::shared_ptr<Conversation> found;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto open = open_.find(id);
-    if (open != open_.end()) found = open->second;
-  }
+  std::shared_ptr<Conversation> found = open_one(id);
   if (!found) found = read(id);
   return found && found->facts().user == user ? found : nullptr;
 }
 
-std::vector<std::shared_ptr<Conversation>> ConversationDesk::newest(const std::string& user, std::size_t most) {
+void ConversationDesk::forget_old() {
+  // Without the lock in between: conversations that go on are kept by the thread of their model.
+  for (bool more = true; more && !closing_;) {
+    const std::lock_guard lock(store_mutex_);
+    const auto forgotten = store_->forget_some(kept_conversations, kept_bytes);
+    if (!forgotten.ok())
+      log_event(LogLevel::error, "conversations_not_forgotten", {{"problem", to_string(forgotten.error())}});
+    more = forgotten.ok() && *forgotten;
+  }
+}
+
+std::vector<Json> ConversationDesk::newest(const std::string& user, std::size_t most) {
   std::vector<std::string> ids;
   {
     const std::lock_guard lock(store_mutex_);
     auto known = store_->newest(user, most);
     if (known.ok()) ids = std::move(known).value();
   }
-  std::vector<std::shared_ptr<Conversation>> all;
-  for (const std::string& id : ids)
-    if (auto conversation = find(id, user)) all.push_back(std::move(conversation));
+  std::vector<Json> all;
+  for (const std::string& id : ids) {
+    if (const auto conversation = open_one(id)) {
+      all.push_back(conversation->summary());
+      continue;
+    }
+    const std::lock_guard lock(store_mutex_);
+    auto stored = store_->find_summary(id);
+    if (!stored.ok() || !*stored) continue;
+    all.push_back(Conversation((*stored)->facts, nullptr, std::move((*stored)->events), (*stored)->state).summary());
+  }
   return all;
 }
 

@@ -40,9 +40,12 @@ class ConversationDesk {
 
   // Null: there is none, or it is somebody else's.
   std::shared_ptr<Conversation> find(const std::string& id, const std::string& user);
-  std::vector<std::shared_ptr<Conversation>> newest(const std::string& user, std::size_t most);
+  // Summaries, the newest first. One after the other: a whole conversation may have megabytes.
+  std::vector<nlohmann::ordered_json> newest(const std::string& user, std::size_t most);
   // Those of the server before. Called once, when the agents are there.
   Result<void> resume_unfinished();
+  // Of what is on disk, the oldest beyond a bound. Called now and then.
+  void forget_old();
   // From now on a conversation that is cancelled stays unfinished on disk: the next service resumes it.
   void close() { closing_ = true; }
   ConversationCounts counts() const;
@@ -57,6 +60,7 @@ class ConversationDesk {
   void resume(const std::string& id);
   void over(const std::shared_ptr<Conversation>& conversation);
   std::shared_ptr<Conversation> read(const std::string& id);
+  std::shared_ptr<Conversation> open_one(const std::string& id);  // null: it is over, or there is none
 
   TaskBook& tasks_;
   AgentSets& sets_;

@@ -33,7 +33,7 @@ Json answer_event(const Turn& turn, std::size_t index) {
           {"kernel", sample.kernel},
           {"said", sample.said},
           {"strategies", std::move(strategies)},
-          {"tokens", sample.tokens.size()}};
+          {"tokens", token_count(sample.tokens, sample.usage)}};
 }
 
 Json verdict_event(const Turn& turn, std::size_t index) {

@@ -1,6 +1,10 @@
 #include "app/serve/conversation_store.h"
 
+#include <fmt/format.h>
+
 #include <array>
+
+#include "base/database/database_size.h"
 
 namespace kw {
 namespace {
@@ -68,7 +72,14 @@ Result<void> ConversationStore::add(const std::string& id, const ConversationEve
   return transaction.commit();
 }
 
-Result<std::optional<StoredConversation>> ConversationStore::find(const std::string& id) {
+Result<std::optional<StoredConversation>> ConversationStore::find(const std::string& id) { return find(id, ""); }
+
+Result<std::optional<StoredConversation>> ConversationStore::find_summary(const std::string& id) {
+  return find(id, "AND name IN ('turn', 'end')");
+}
+
+Result<std::optional<StoredConversation>> ConversationStore::find(const std::string& id,
+                                                                  std::string_view which_events) {
   KW_TRY(Statement query, database_.prepare("SELECT number, user, task, model, kind, request, agents, experiment, "
                                             "exposure, created_s FROM conversation WHERE id = ?"));
   KW_TRY_VOID(query.bind(id));
@@ -84,7 +95,9 @@ Result<std::optional<StoredConversation>> ConversationStore::find(const std::str
     *text = query.text(column++);
   facts.exposure = query.integer(8);
   facts.created_s = query.real(9);
-  KW_TRY(Statement events, database_.prepare("SELECT id, name, data FROM event WHERE conversation = ? ORDER BY id"));
+  KW_TRY(Statement events,
+         database_.prepare(
+             fmt::format("SELECT id, name, data FROM event WHERE conversation = ? {} ORDER BY id", which_events)));
   KW_TRY_VOID(events.bind(number));
   for (;;) {
     KW_TRY(const bool row, events.step());
@@ -110,15 +123,27 @@ Result<std::vector<std::string>> ConversationStore::newest(const std::string& us
   return texts_of(query);
 }
 
-Result<void> ConversationStore::forget_old(std::int64_t kept) {
+Result<bool> ConversationStore::forget_some(std::int64_t kept, std::uint64_t most_bytes) {
+  constexpr std::int64_t at_a_time = 64;
+  KW_TRY(const std::uint64_t used, used_bytes(database_));
+  // Too many bytes: some of the oldest. Otherwise some of those that are too many.
+  const std::string old =
+      fmt::format("(SELECT number FROM conversation WHERE over = 1 ORDER BY number {} LIMIT {} OFFSET ?)",
+                  used > most_bytes ? "ASC" : "DESC", at_a_time);
+  const std::int64_t offset = used > most_bytes ? 0 : kept;
   KW_TRY(Transaction transaction, Transaction::begin(database_));
-  constexpr std::string_view old =
-      "(SELECT number FROM conversation WHERE over = 1 ORDER BY number DESC LIMIT -1 OFFSET ?)";
-  KW_TRY(Statement events, database_.prepare("DELETE FROM event WHERE conversation IN " + std::string(old)));
-  KW_TRY_VOID(events.run(kept));
-  KW_TRY(Statement rows, database_.prepare("DELETE FROM conversation WHERE number IN " + std::string(old)));
-  KW_TRY_VOID(rows.run(kept));
-  return transaction.commit();
+  KW_TRY(Statement events, database_.prepare("DELETE FROM event WHERE conversation IN " + old));
+  KW_TRY_VOID(events.run(offset));
+  KW_TRY(Statement rows, database_.prepare("DELETE FROM conversation WHERE number IN " + old + " RETURNING number"));
+  KW_TRY_VOID(rows.bind(offset));
+  bool some = false;
+  for (;;) {
+    KW_TRY(const bool row, rows.step());
+    if (!row) break;
+    some = true;
+  }
+  KW_TRY_VOID(transaction.commit());
+  return some;
 }
 
 }  // namespace kw

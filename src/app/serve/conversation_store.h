@@ -31,11 +31,15 @@ class ConversationStore {
   Result<std::vector<std::string>> unfinished();
   // The newest first.
   Result<std::vector<std::string>> newest(const std::string& user, std::size_t most);
-  // Ended ones beyond the newest `kept` are forgotten.
-  Result<void> forget_old(std::int64_t kept);
+  // What a summary needs: of the events only turns and the end.
+  Result<std::optional<StoredConversation>> find_summary(const std::string& id);
+  // Some ended ones are forgotten where there are more than `kept`, or more than `most_bytes` of the file are used; the
+  // oldest first. A few at a time, so that nobody waits for long; true: there may be more of them.
+  Result<bool> forget_some(std::int64_t kept, std::uint64_t most_bytes);
 
  private:
   explicit ConversationStore(Database database) : database_(std::move(database)) {}
+  Result<std::optional<StoredConversation>> find(const std::string& id, std::string_view which_events);
   Database database_;
 };
 

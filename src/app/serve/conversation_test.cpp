@@ -139,9 +139,44 @@ TEST_F(ConversationStoreTest, OldOnesThatAreOverAreForgotten) {
     if (i == 3) continue;
     ASSERT_TRUE(store->add(id, {1, "end", R"({"end":"turns"})"}).ok());
   }
-  ASSERT_TRUE(store->forget_old(4).ok());
+  EXPECT_TRUE(store->forget_some(4, UINT64_MAX).value());
+  EXPECT_FALSE(store->forget_some(4, UINT64_MAX).value());
   EXPECT_EQ(store->newest("ada", 100).value(),
             (std::vector<std::string>{"conv-9", "conv-8", "conv-7", "conv-6", "conv-3"}));
+}
+
+TEST_F(ConversationStoreTest, TheFileIsBounded) {
+  const auto store = open();
+  const std::string megabyte(1u << 20, 'x');
+  std::uint64_t largest = 0;
+  for (int i = 0; i < 400; ++i) {
+    const std::string id = "conv-" + std::to_string(i);
+    ASSERT_TRUE(store->begin(facts(id)).ok());
+    ASSERT_TRUE(store->add(id, {1, "answer", "\"" + megabyte.substr(0, 100'000) + "\""}).ok());
+    if (i == 0) continue;  // goes on for long
+    ASSERT_TRUE(store->add(id, {2, "end", R"({"end":"turns"})"}).ok());
+    while (i % 20 == 0 && store->forget_some(1000, 10u << 20).value()) continue;
+    largest = std::max<std::uint64_t>(largest, std::filesystem::file_size(folder_ / "conversations.db"));
+  }
+  EXPECT_LT(largest, 20u << 20);
+  const auto left = store->newest("ada", 1000).value();
+  EXPECT_EQ(left.front(), "conv-399");
+  EXPECT_EQ(left.back(), "conv-0");
+  EXPECT_LT(left.size(), 120u);
+}
+
+TEST_F(ConversationStoreTest, ASummaryReadsTurnsAndTheEndAlone) {
+  const auto store = open();
+  ASSERT_TRUE(store->begin(facts()).ok());
+  ASSERT_TRUE(store->add("conv-1", {1, "answer", R"({"kernel":"long"})"}).ok());
+  ASSERT_TRUE(store->add("conv-1", {2, "turn", R"({"turn":0,"best":{"speedup":2.0}})"}).ok());
+  ASSERT_TRUE(store->add("conv-1", {3, "end", R"({"end":"turns"})"}).ok());
+  const auto whole = store->find("conv-1").value(), part = store->find_summary("conv-1").value();
+  ASSERT_TRUE(whole && part);
+  EXPECT_EQ(whole->events.size(), 3u);
+  EXPECT_EQ(part->events.size(), 2u);
+  EXPECT_EQ(Conversation(part->facts, nullptr, part->events, part->state).summary(),
+            Conversation(whole->facts, nullptr, whole->events, whole->state).summary());
 }
 
 }  // namespace

@@ -36,7 +36,28 @@ Outcome outcome_of(const Episode& episode, double latency_ms) {
 
 Result<std::unique_ptr<ExperimentDesk>> ExperimentDesk::open(const std::filesystem::path& file, AgentSets& sets) {
   KW_TRY(ExperimentStore store, ExperimentStore::open(file));
-  return std::unique_ptr<ExperimentDesk>(new ExperimentDesk(std::move(store), sets));
+  std::unique_ptr<ExperimentDesk> desk(new ExperimentDesk(std::move(store), sets));
+  desk->expire();
+  return desk;
+}
+
+void ExperimentDesk::note_arms(const LiveExperiment* experiment) {
+  std::vector<ArmCount> now;
+  if (experiment != nullptr) {
+    const auto& arms = experiment->definition().arms;
+    for (std::size_t i = 0; i < arms.size(); ++i) {
+      const ArmTotals& totals = experiment->counts().arm(i);
+      now.push_back({experiment->definition().name, arms[i].name, totals.users, totals.outcomes,
+                     bool(experiment->standing().stopped[i])});
+    }
+  }
+  const std::lock_guard lock(arms_mutex_);
+  arms_ = std::move(now);
+}
+
+std::vector<ArmCount> ExperimentDesk::arms() const {
+  const std::lock_guard lock(arms_mutex_);
+  return arms_;
 }
 
 Result<LiveExperiment*> ExperimentDesk::live(const std::string& name) {
@@ -67,14 +88,17 @@ void ExperimentDesk::keep_sets(const LiveExperiment* experiment) {
     for (std::size_t i = 0; i < arms.size(); ++i)
       if (is_active(experiment->standing().state) || i == experiment->standing().winner) wanted.insert(arms[i].agents);
   }
-  for (const std::string& name : loaded_)
-    if (!wanted.contains(name)) sets_.unload(name);
+  std::set<std::string> kept(starting_.begin(), starting_.end());
+  kept.insert(wanted.begin(), wanted.end());
+  sets_.keep_only(kept);
+  std::erase_if(failed_, [&](const std::string& name) { return !wanted.contains(name); });
   for (const std::string& name : wanted) {
-    if (loaded_.contains(name)) continue;
+    if (sets_.find(name) || failed_.contains(name)) continue;
     const auto set = sets_.load(name);
-    if (!set.ok()) note_problem("the agents of an arm cannot be loaded: " + name, set.error());
+    if (set.ok()) continue;
+    failed_.insert(name);
+    note_problem("the agents of an arm cannot be loaded: " + name, set.error());
   }
-  loaded_ = std::move(wanted);
 }
 
 std::optional<AssignedAgents> ExperimentDesk::assign(const std::string& user, const std::string& request) {
@@ -90,6 +114,7 @@ std::optional<AssignedAgents> ExperimentDesk::assign(const std::string& user, co
     note_problem("a user could not be assigned", assigned.error());
     return std::nullopt;
   }
+  note_arms(*experiment);
   return AssignedAgents{(*experiment)->definition().name, assigned->front().agents, assigned->front().exposure};
 }
 
@@ -101,6 +126,7 @@ void ExperimentDesk::conclude(const AssignedAgents& assigned, const Outcome& out
   const RequestOutcome one{assigned.exposure, outcome};
   const auto decided = (*experiment)->conclude({&one, 1}, seconds_since_1970());
   if (!decided.ok()) return note_problem("an outcome is lost", decided.error());
+  note_arms(*experiment);
   for (const Transition& transition : *decided)
     log_event(LogLevel::warn, "experiment",
               {{"name", assigned.experiment}, {"action", transition.action}, {"reason", transition.reason}});
@@ -109,9 +135,12 @@ void ExperimentDesk::conclude(const AssignedAgents& assigned, const Outcome& out
 void ExperimentDesk::expire() {
   const std::lock_guard lock(mutex_);
   const auto experiment = current();
-  if (!experiment.ok() || *experiment == nullptr || !is_active((*experiment)->standing().state)) return;
-  const auto expired = (*experiment)->expire(seconds_since_1970());
-  if (!expired.ok()) note_problem("overdue requests could not be counted", expired.error());
+  if (!experiment.ok()) return note_problem("no experiment can be read", experiment.error());
+  if (*experiment != nullptr && is_active((*experiment)->standing().state)) {
+    const auto expired = (*experiment)->expire(seconds_since_1970());
+    if (!expired.ok()) note_problem("overdue requests could not be counted", expired.error());
+  }
+  note_arms(*experiment);
 }
 
 Result<Json> ExperimentDesk::list() {
@@ -165,6 +194,7 @@ Result<void> ExperimentDesk::load_arms(const std::string& name) {
     const std::lock_guard lock(mutex_);
     KW_TRY(const LiveExperiment* experiment, live(name));
     arms = experiment->definition().arms;
+    for (const ExperimentArm& arm : arms) starting_.insert(arm.agents);
   }
   for (const ExperimentArm& arm : arms) {
     const auto set = sets_.load(arm.agents);
@@ -176,18 +206,36 @@ Result<void> ExperimentDesk::load_arms(const std::string& name) {
   return {};
 }
 
+void ExperimentDesk::forget_start(const std::string& name) {
+  const auto experiment = live(name);
+  if (!experiment.ok()) return;
+  for (const ExperimentArm& arm : (*experiment)->definition().arms)
+    if (const auto one = starting_.find(arm.agents); one != starting_.end()) starting_.erase(one);
+}
+
 Result<Json> ExperimentDesk::change(const std::string& name, const std::string& verb, const std::string& arm,
                                     const std::string& actor, const std::string& reason) {
   // Agents that cannot be loaded are found out now, not by the first user who should get them; and without the lock,
   // because others are being served.
-  if (verb == "start") KW_TRY_VOID(load_arms(name));
-  {
-    const std::lock_guard lock(mutex_);
+  const Result<void> loaded = verb == "start" ? load_arms(name) : Result<void>();
+  const auto changed = [&]() -> Result<void> {
+    KW_TRY_VOID(loaded);
     KW_TRY(LiveExperiment * experiment, live(name));
     const double now_s = seconds_since_1970();
-    if (verb == "start") KW_TRY_VOID(experiment->start(actor, now_s));
-    if (verb == "promote") KW_TRY_VOID(experiment->promote(arm, actor, reason, now_s));
-    if (verb == "abort") KW_TRY_VOID(experiment->abort(actor, reason, now_s));
+    if (verb == "start") return experiment->start(actor, now_s);
+    if (verb == "promote") return experiment->promote(arm, actor, reason, now_s);
+    return experiment->abort(actor, reason, now_s);
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    const Result<void> done = changed();
+    // What was loaded for a start that did not come about is let go again, and what was decided holds at once.
+    if (verb == "start") forget_start(name);
+    if (const auto deciding = current(); deciding.ok()) {
+      keep_sets(*deciding);
+      note_arms(*deciding);
+    }
+    if (!done.ok()) return done.error();
   }
   return show(name);
 }

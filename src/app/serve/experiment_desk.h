@@ -24,6 +24,14 @@ struct AssignedAgents {
   std::int64_t exposure = 0;
 };
 
+// How often an arm of the experiment that decides was chosen, for /metrics.
+struct ArmCount {
+  std::string experiment, arm;
+  std::int64_t users = 0;
+  std::int64_t requests = 0;  // whose outcome is known
+  bool stopped = false;       // rolled back
+};
+
 class ExperimentDesk {
  public:
   static Result<std::unique_ptr<ExperimentDesk>> open(const std::filesystem::path& file, AgentSets& sets);
@@ -42,6 +50,8 @@ class ExperimentDesk {
                                         const std::string& actor, const std::string& reason);
   // Exposures whose outcome never came; called now and then.
   void expire();
+  // As they were after the last request, outcome or change. Does not wait for the file.
+  std::vector<ArmCount> arms() const;
 
  private:
   explicit ExperimentDesk(ExperimentStore store, AgentSets& sets) : store_(std::move(store)), sets_(sets) {}
@@ -50,12 +60,17 @@ class ExperimentDesk {
   // Agents of arms that may still be given to users are loaded, others are let go.
   void keep_sets(const LiveExperiment* experiment);
   Result<void> load_arms(const std::string& name);
+  void forget_start(const std::string& name);  // what load_arms() noted
+  void note_arms(const LiveExperiment* experiment);
 
   std::mutex mutex_;
   ExperimentStore store_;
   AgentSets& sets_;
   std::map<std::string, std::unique_ptr<LiveExperiment>> live_;
-  std::set<std::string> loaded_;  // agents that are loaded because of an experiment
+  std::multiset<std::string> starting_;  // agents of experiments that are about to start
+  mutable std::mutex arms_mutex_;
+  std::vector<ArmCount> arms_;
+  std::set<std::string> failed_;  // agents of the present experiment that could not be loaded: asked for once
 };
 
 // How a conversation counts.

@@ -23,9 +23,9 @@ constexpr std::size_t max_answer_bytes = 1u << 20;
 
 struct AskedKernel {
   std::string id;
-  nlohmann::json task;
-  std::string kernel;            // empty: the answer holds none
-  std::optional<Answer> answer;  // what a model said, where the kernel is to be found in that
+  std::shared_ptr<const nlohmann::json> task;  // one for all that bring none of their own: it may be megabytes
+  std::string kernel;                          // empty: the answer holds none
+  std::optional<Answer> answer;                // what a model said, where the kernel is to be found in that
 };
 
 // A kernel, or an answer that may hold one.
@@ -41,13 +41,13 @@ void read_text(RequestFields& members, AskedKernel& asked) {
 }
 
 void read_kernel(RequestFields& fields, const nlohmann::json& one, std::size_t index,
-                 std::vector<AskedKernel>& kernels) {
+                 const std::shared_ptr<const nlohmann::json>& task, std::vector<AskedKernel>& kernels) {
   if (!one.is_object()) return fields.refuse("kernels", "must be a list of {\"id\": ..., \"kernel\": ...}");
   RequestFields members(one);
   AskedKernel asked;
   asked.id = members.text("id", std::to_string(index), 256);
   read_text(members, asked);
-  asked.task = members.has("task") ? members.value("task") : fields.value("task");
+  asked.task = members.has("task") ? std::make_shared<const nlohmann::json>(members.value("task")) : task;
   if (members.problem()) fields.refuse("kernels", fmt::format("is wrong at {}: {}", index, members.problem()->body));
   kernels.push_back(std::move(asked));
 }
@@ -55,16 +55,17 @@ void read_kernel(RequestFields& fields, const nlohmann::json& one, std::size_t i
 std::vector<AskedKernel> read_kernels(RequestFields& fields) {
   std::vector<AskedKernel> kernels;
   const nlohmann::json& many = fields.value("kernels");
+  const auto task = std::make_shared<const nlohmann::json>(fields.value("task"));
   if (many.is_null()) {
-    kernels.push_back({fields.text("id", "0", 256), fields.value("task"), "", {}});
+    kernels.push_back({fields.text("id", "0", 256), task, "", {}});
     read_text(fields, kernels.back());
   } else if (!many.is_array() || many.empty() || many.size() > max_kernels_of_request) {
     fields.refuse("kernels", fmt::format("must be a list of 1 to {} kernels", max_kernels_of_request));
   } else {
-    for (std::size_t i = 0; i < many.size(); ++i) read_kernel(fields, many[i], i, kernels);
+    for (std::size_t i = 0; i < many.size(); ++i) read_kernel(fields, many[i], i, task, kernels);
   }
   for (const AskedKernel& asked : kernels)
-    if (asked.task.is_null()) fields.refuse("task", "is missing: a name of the suite, or {\"yaml\": the task's text}");
+    if (asked.task->is_null()) fields.refuse("task", "is missing: a name of the suite, or {\"yaml\": the task's text}");
   return kernels;
 }
 
@@ -163,17 +164,17 @@ void JudgeApi::judge(const HttpRequest& request, std::shared_ptr<HttpReply> repl
 }
 
 void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
-  std::map<std::string, std::shared_ptr<const Task>> tasks;  // each is read once
+  std::map<const nlohmann::json*, std::shared_ptr<const Task>> tasks;  // each is read once
   for (const AskedKernel& asked : batch->kernels) {
-    auto& task = tasks[asked.task.dump()];
+    auto& task = tasks[asked.task.get()];
     if (task) continue;
-    const auto found = tasks_.find(asked.task);
+    const auto found = tasks_.find(*asked.task);
     if (!found.ok()) return batch->reply->respond(http_error(400, to_string(found.error()), "task"));
     task = (*found)->task();
   }
   for (AskedKernel& asked : batch->kernels) {
     if (!asked.answer || asked.kernel.empty()) continue;
-    if (const auto form = asked_form(*tasks[asked.task.dump()], batch->words))
+    if (const auto form = asked_form(*tasks[asked.task.get()], batch->words))
       asked.kernel = in_task_order(*form, asked.kernel);
   }
   if (pool_.waiting() + batch->kernels.size() > most_waiting_)
@@ -185,7 +186,7 @@ void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
       batch->take(i, nullptr);
       continue;
     }
-    const auto ticket = pool_.submit_now(tasks[asked.task.dump()], asked.kernel,
+    const auto ticket = pool_.submit_now(tasks[asked.task.get()], asked.kernel,
                                          [this, batch, i](std::shared_ptr<const Verdict> verdict) {
                                            note_(*verdict);
                                            batch->take(i, std::move(verdict));

@@ -1,10 +1,14 @@
 #include "app/serve/service.h"
 
+#include "agents/episode/episode_store_size.h"
 #include "app/serve/service_parts.h"
 #include "app/serve/service_routes.h"
+#include "base/log.h"
 
 namespace kw {
 namespace {
+
+constexpr std::uint64_t most_episode_bytes = std::uint64_t{2} << 30;  // of each set of agents
 
 // A page of another site can send requests to this machine without asking; browsers then name that site.
 bool changes_from_another_site(const HttpRequest& request) {
@@ -13,6 +17,18 @@ bool changes_from_another_site(const HttpRequest& request) {
     return false;
   const std::size_t scheme = origin.find("://");
   return scheme == std::string::npos || origin.substr(scheme + 3) != request.header("host");
+}
+
+// What the agents keep to go on after a crash; one file for each set of agents that ever was.
+void bound_episodes(const std::filesystem::path& folder) {
+  std::error_code problem;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, problem)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("episodes-") || !name.ends_with(".db")) continue;
+    const auto forgotten = forget_ended_episodes(entry.path(), most_episode_bytes);
+    if (!forgotten.ok())
+      log_event(LogLevel::error, "episodes_not_forgotten", {{"problem", to_string(forgotten.error())}});
+  }
 }
 
 }  // namespace
@@ -62,6 +78,7 @@ Service::~Service() {
   server_.reset();
   if (!parts_->complete) return;
   // Whatever may still call back ends before what it calls.
+  parts_->housekeeping.reset();
   parts_->conversations->close();
   parts_->sets->close();
   parts_->work.stop();
@@ -89,7 +106,7 @@ Result<void> Service::load() {
   parts.sets = std::make_unique<AgentSets>(agents, *parts.pool, parts.judge->identity(), parts.work);
   for (const std::string& model : options_.models) {
     if (model.empty()) continue;
-    KW_TRY([[maybe_unused]] const auto set, parts.sets->load(model));
+    KW_TRY([[maybe_unused]] const auto set, parts.sets->load(model, AgentSets::Stay::yes));
   }
   KW_TRY(parts.experiments, ExperimentDesk::open(options_.runs / "experiments.db", *parts.sets));
   KW_TRY(parts.conversations, ConversationDesk::open(options_.folder / "conversations.db", *parts.tasks, *parts.sets,
@@ -100,6 +117,9 @@ Result<void> Service::load() {
                                  [watch = parts.watch.get()](const Verdict& v) { watch->note_verdict(v); });
   parts.conversation_api = std::make_unique<ConversationApi>(*parts.conversations, parts.work);
   parts.runs = std::make_unique<RunApi>(options_.runs, parts.work);
+  parts.housekeeping = std::make_unique<Housekeeping>(
+      std::chrono::minutes(1), [&parts] { parts.experiments->expire(); },
+      [&parts] { parts.conversations->forget_old(); }, [folder = options_.folder] { bound_episodes(folder); });
   parts.complete = true;
   return parts.conversations->resume_unfinished();
 }

@@ -10,6 +10,7 @@ ServiceCounts ServiceParts::counts() const {
   now.kernels_judged = pool->judged();
   now.conversations_open = conversations->counts().open;
   now.conversations_ended = conversations->counts().ended;
+  now.arms = experiments->arms();
   now.jobs_waiting = static_cast<std::int64_t>(work.waiting());
   for (const std::string& name : sets->names()) {
     const auto set = sets->find(name);

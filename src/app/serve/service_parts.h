@@ -10,6 +10,7 @@
 #include "app/serve/chat_api.h"
 #include "app/serve/conversation_api.h"
 #include "app/serve/experiment_desk.h"
+#include "app/serve/housekeeping.h"
 #include "app/serve/judge_api.h"
 #include "app/serve/page_files.h"
 #include "app/serve/prompt_api.h"
@@ -34,6 +35,7 @@ struct ServiceParts {
   std::unique_ptr<JudgeApi> judge_api;
   std::unique_ptr<ConversationApi> conversation_api;
   std::unique_ptr<RunApi> runs;
+  std::unique_ptr<Housekeeping> housekeeping;
   PageFiles page;
   std::set<std::string> admins;                    // keys that may change experiments
   bool has_keys = false;                           // without keys everybody on this machine may

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "kernel/sandbox/worker_deaths.h"
 
 namespace kw {
 namespace {
@@ -37,6 +38,34 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+struct NamedKind {
+  const char* name;
+  WorkerKind kind;
+};
+constexpr std::array<NamedKind, 3> worker_kinds = {
+    {{"compiler", WorkerKind::compiler}, {"reference", WorkerKind::reference}, {"gpu", WorkerKind::gpu}}};
+
+void write_deaths(MetricsText& text) {
+  constexpr std::string_view name = "kernelwright_worker_deaths_total";
+  text.begin(name, "counter", "Worker processes that ended while they were needed, and were replaced.");
+  for (const NamedKind& one : worker_kinds)
+    text.value(name, {{"kind", one.name}}, static_cast<double>(worker_deaths(one.kind)));
+}
+
+void write_arms(MetricsText& text, const std::vector<ArmCount>& arms) {
+  const auto family = [&](std::string_view name, std::string_view type, std::string_view help, auto value) {
+    text.begin(name, type, help);
+    for (const ArmCount& arm : arms)
+      text.value(name, {{"experiment", arm.experiment}, {"arm", arm.arm}}, static_cast<double>(value(arm)));
+  };
+  family("kernelwright_experiment_users_total", "counter", "Users who were given an arm of the present experiment.",
+         [](const ArmCount& arm) { return arm.users; });
+  family("kernelwright_experiment_outcomes_total", "counter", "Their requests whose outcome is known.",
+         [](const ArmCount& arm) { return arm.requests; });
+  family("kernelwright_experiment_arm_stopped", "gauge", "1: the arm was rolled back.",
+         [](const ArmCount& arm) { return arm.stopped ? 1 : 0; });
+}
+
 }  // namespace
 
 ServiceWatch::ServiceWatch(std::function<ServiceCounts()> counts)
@@ -67,11 +96,20 @@ void ServiceWatch::note_verdict(const Verdict& verdict) {
 }
 
 void ServiceWatch::sample() {
+  const auto gpu_reader = GpuUseReader::open();  // most machines have none
+  const auto look_at_gpus = [&] {
+    if (!gpu_reader.ok()) return;
+    auto gpus = gpu_reader->read();
+    const std::lock_guard lock(mutex_);
+    gpus_ = std::move(gpus);
+  };
+  look_at_gpus();
   ServiceCounts before = counts_();
   double cpu_before_s = cpu_seconds();
   auto time_before = std::chrono::steady_clock::now();
   for (std::unique_lock lock(mutex_); !changed_.wait_for(lock, between_points, [this] { return ending_; });) {
     lock.unlock();  // counting takes other locks
+    look_at_gpus();
     const ServiceCounts now = counts_();
     const double cpu_s = cpu_seconds();
     const auto time = std::chrono::steady_clock::now();
@@ -108,6 +146,15 @@ Json ServiceWatch::to_json() const {
                        {"kernels_per_s", point.kernels_per_s},
                        {"cpu_percent", point.cpu_percent},
                        {"memory_bytes", point.memory_bytes}});
+  Json deaths = Json::object();
+  for (const NamedKind& one : worker_kinds) deaths[one.name] = worker_deaths(one.kind);
+  Json gpus = Json::array();
+  for (const GpuUse& gpu : gpus_)
+    gpus.push_back({{"index", gpu.index},
+                    {"name", gpu.name},
+                    {"memory_used_bytes", gpu.memory_used_bytes},
+                    {"memory_bytes", gpu.memory_bytes},
+                    {"busy_percent", gpu.busy_percent ? Json(*gpu.busy_percent) : Json(nullptr)}});
   const auto& classes = now.http.answers_by_class;
   Json verdicts = Json::object();
   for (const auto& [status, count] : verdicts_) verdicts[status] = count;
@@ -131,7 +178,27 @@ Json ServiceWatch::to_json() const {
           {"latency_ms", std::move(latency)},
           {"cpu_percent", last.cpu_percent},
           {"memory_bytes", resident_bytes()},
+          {"worker_deaths", std::move(deaths)},
+          {"gpus", std::move(gpus)},
           {"history", std::move(history)}};
+}
+
+void ServiceWatch::write_machine(MetricsText& text) const {
+  if (gpus_.empty()) return;
+  const auto family = [&](std::string_view name, std::string_view help, auto value) {
+    text.begin(name, "gauge", help);
+    for (const GpuUse& gpu : gpus_)
+      if (const std::optional<double> found = value(gpu))
+        text.value(name, {{"gpu", std::to_string(gpu.index)}, {"name", gpu.name}}, *found);
+  };
+  family("kernelwright_gpu_memory_used_bytes", "Memory of the GPU in use, by anybody.",
+         [](const GpuUse& gpu) { return std::optional(static_cast<double>(gpu.memory_used_bytes)); });
+  family("kernelwright_gpu_memory_bytes", "Memory of the GPU.",
+         [](const GpuUse& gpu) { return std::optional(static_cast<double>(gpu.memory_bytes)); });
+  family("kernelwright_gpu_busy_ratio", "Share of the last moment in which a kernel ran on the GPU.",
+         [](const GpuUse& gpu) {
+           return gpu.busy_percent ? std::optional(*gpu.busy_percent / 100) : std::optional<double>();
+         });
 }
 
 std::string ServiceWatch::metrics() const {
@@ -161,11 +228,14 @@ std::string ServiceWatch::metrics() const {
   one("kernelwright_batch_rows", "gauge", "Rows of the batch.", now.batch_rows);
   one("kernelwright_sampled_tokens_total", "counter", "Tokens that were sampled.", now.sampled_tokens);
   one("kernelwright_prompt_tokens_total", "counter", "Tokens of prompts that were computed.", now.prompt_tokens);
+  write_deaths(text);
+  write_arms(text, now.arms);
   one("kernelwright_jobs_waiting", "gauge", "Tasks to read and databases to ask.", now.jobs_waiting);
   one("process_cpu_seconds_total", "counter", "CPU time of the service and its ended workers.", cpu_seconds());
   one("process_resident_memory_bytes", "gauge", "Memory of the service.", resident_bytes());
   one("process_start_time_seconds", "gauge", "Since 1970.", started_s_);
   const std::lock_guard lock(mutex_);
+  write_machine(text);
   text.begin("kernelwright_verdicts_total", "counter", "Verdicts that were given, by status.");
   for (const auto& [status, count] : verdicts_)
     text.value("kernelwright_verdicts_total", {{"status", status}}, static_cast<double>(count));

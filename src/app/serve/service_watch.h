@@ -12,8 +12,10 @@
 #include <thread>
 
 #include "app/serve/api_json.h"
+#include "app/serve/experiment_desk.h"
 #include "app/serve/metrics_text.h"
 #include "base/http/http_server.h"
+#include "kernel/gpu/gpu_use.h"
 #include "kernel/judge/verdict.h"
 
 namespace kw {
@@ -26,6 +28,7 @@ struct ServiceCounts {
   std::int64_t answers_waiting = 0, answers_running = 0, batch_rows = 0;
   std::int64_t sampled_tokens = 0, prompt_tokens = 0;
   std::int64_t jobs_waiting = 0;  // of the work queue
+  std::vector<ArmCount> arms;
 };
 
 class ServiceWatch {
@@ -42,6 +45,7 @@ class ServiceWatch {
   std::string metrics() const;
 
  private:
+  void write_machine(MetricsText& text) const;  // with the lock
   struct Point {
     double time_s = 0, requests_per_s = 0, tokens_per_s = 0, kernels_per_s = 0, cpu_percent = 0;
     std::uint64_t memory_bytes = 0;
@@ -57,6 +61,7 @@ class ServiceWatch {
   std::map<std::string, std::int64_t> verdicts_;  // by status
   std::int64_t cached_ = 0;
   std::deque<Point> history_;
+  std::vector<GpuUse> gpus_;
   std::thread thread_;
 };
 

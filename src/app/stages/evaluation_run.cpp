@@ -39,7 +39,7 @@ class Evaluating {
     options.threads = arguments_.threads;
     KW_TRY(model_, AgentModel::open(arguments_.model, options));
     KW_TRY(judge_, JudgeSession::start(arguments_.judge));
-    rollout_.emplace(model_->decoder(), &model_->dialect().tokenizer());
+    KW_TRY(answers_, model_->make_answers());
     EvaluationSettings& settings = finished_.evaluation.settings;
     settings.model = arguments_.model;
     settings.weights = model_->fingerprint();
@@ -117,7 +117,7 @@ class Evaluating {
     ExamOptions options = exam_options(progress);
     options.turns = arguments_.turns;
     KW_TRY(const ExamResult result,
-           sit_exam(*rollout_, model_->dialect(), judge_->judge(), questions, adapter_of(), options));
+           sit_exam(*answers_, model_->dialect(), judge_->judge(), questions, adapter_of(), options));
     if (arguments_.turns > 1) {
       for (const std::size_t i : gallery_of(result.episodes, gallery_size))
         finished_.gallery.push_back(report_conversation(result.episodes[i]));
@@ -140,7 +140,7 @@ class Evaluating {
     }
     ExamProgress progress("predictions", questions.size() * static_cast<std::size_t>(arguments_.samples));
     KW_TRY(const ExamResult result,
-           sit_exam(*rollout_, model_->dialect(), judge_->judge(), questions, adapter_of(), exam_options(progress)));
+           sit_exam(*answers_, model_->dialect(), judge_->judge(), questions, adapter_of(), exam_options(progress)));
     finished_.tester = tester_score(predictions_of(questions, result));
     finished_.evaluation.interrupted = finished_.evaluation.interrupted || result.interrupted;
     return {};
@@ -149,7 +149,7 @@ class Evaluating {
   const EvaluateArguments& arguments_;
   std::unique_ptr<AgentModel> model_;
   std::unique_ptr<JudgeSession> judge_;
-  std::optional<Rollout> rollout_;
+  std::unique_ptr<AnswerSource> answers_;
   FinishedEvaluation finished_;
 };
 

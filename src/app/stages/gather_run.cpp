@@ -56,24 +56,31 @@ Result<Json> gather(const GatherArguments& arguments) {
     }
     if (turn.index + 1 == arguments.turns) progress.advance(1, fmt::format("{} of {} answers worked", good, answers));
   };
-  Rollout rollout(model->decoder(), &model->dialect().tokenizer());
+  KW_TRY(const auto source, model->make_answers());
   KW_TRY(const auto engine, EpisodeEngine::make(
-                                rollout, model->dialect(), judge->judge(),
+                                *source, model->dialect(), judge->judge(),
                                 [&](AgentRole role) { return model->adapter_of(role); }, options, hooks));
   KW_TRY(const std::vector<Episode> episodes, engine->run(std::move(requests)));
   progress.finish();
   // Of all conversations, also those that were held before an interruption.
   answers = good = 0;
+  std::int64_t unanswered = 0;
+  std::string problem;
   for (const Episode& episode : episodes)
     for (const Turn& turn : episode.turns) {
       const Verdict* given = turn.given_turn >= 0 ? &verdict_of(episode, turn.given_turn) : nullptr;
       for (const TurnSample& sample : turn.samples) {
         ++answers;
         good += worked(turn, sample, given);
+        if (sample.finish != FinishReason::failed) continue;
+        ++unanswered;
+        problem = sample.message;
       }
     }
+  if (answers > 0 && unanswered == answers) return Error{"none of the questions was answered: " + problem, "", {}};
   Json result = {
       {"store", arguments.store}, {"conversations", episodes.size()}, {"answers", answers}, {"worked", good}};
+  if (unanswered > 0) result["unanswered"] = unanswered;
   result["interrupted"] = interrupted();
   return result;
 }

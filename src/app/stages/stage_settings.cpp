@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "agents/endpoint/endpoint_name.h"
 #include "kernel/task/task_file.h"
 #include "model/decoder/presets.h"
 
@@ -317,6 +318,7 @@ Result<void> settle(Configuration& configuration) {
     KW_TRY_VOID(configuration.set("model.start=nothing", configuration.origin("model.start")));
   }
   for (const char* key : {"model.start", "data.store", "sft.conversations"}) {
+    if (looks_like_endpoint(configuration.text(key))) continue;
     const fs::path path = configuration.text(key);
     // A name alone may be that of a model or run, unless it is a file.
     std::error_code ignored;

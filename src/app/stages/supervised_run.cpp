@@ -213,13 +213,18 @@ std::function<void(const Lesson&)> audit_hook(StreamAudit& audit, const LessonSt
 // Lessons from the stream, and from conversations where there are some.
 class SupervisedLessons {
  public:
-  Result<const LessonSource*> mix(const SftArguments& arguments, const LessonStream& stream, std::int64_t longest) {
+  Result<const LessonSource*> mix(const SftArguments& arguments, const LessonStream& stream, std::int64_t longest,
+                                  const Dialect& dialect) {
     if (arguments.conversations.empty()) return static_cast<const LessonSource*>(&stream);
     KW_TRY(const auto store, EpisodeStore::open(arguments.conversations));
-    KW_TRY(conversations_, ConversationLessons::load(*store, arguments.seed, longest));
+    Scribe scribe(dialect);
+    KW_TRY(conversations_, ConversationLessons::load(*store, arguments.seed, longest, scribe));
     mixed_.emplace(*conversations_, stream, arguments.own, arguments.seed);
-    std::cerr << fmt::format("{} of {} answers of the agents themselves are worth learning from\n",
-                             conversations_->lessons().size(), conversations_->answers());
+    std::cerr << fmt::format("{} of {} answers in these conversations are worth learning from{}\n",
+                             conversations_->lessons().size(), conversations_->answers(),
+                             conversations_->retold() > 0
+                                 ? fmt::format(", {} of them told in this model's words", conversations_->retold())
+                                 : "");
     return static_cast<const LessonSource*>(&*mixed_);
   }
 
@@ -310,7 +315,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
   };
   hooks.decided = [&](std::int64_t steps) { return log->set_configuration(configuration_of(arguments, steps)); };
   SupervisedLessons all_lessons;
-  KW_TRY(const LessonSource* source, all_lessons.mix(arguments, lessons, plan.longest));
+  KW_TRY(const LessonSource* source, all_lessons.mix(arguments, lessons, plan.longest, learner->dialect()));
   KW_TRY(const SupervisedOptions training, training_options(arguments, plan, *learner));
   KW_TRY(const SupervisedSummary summary,
          train_supervised(

@@ -191,6 +191,11 @@ void HttpConnection::on_read(IoError problem, std::size_t bytes) {
   if (problem) return end();
   reader_.wrote(bytes);
   if (phase_ == Phase::answering) return read_more();
+  // What came together with the head is at most a buffer, and is not counted.
+  if (phase_ == Phase::body && slot_ != nullptr && !slot_->hold(bytes)) {
+    server_->count([](HttpCounts& totals) { ++totals.refused; });
+    return refuse(http_error(503, "too many large requests at once", "", "overloaded"));
+  }
   if (phase_ == Phase::idle) begin_request();
   read_requests();
 }

@@ -192,6 +192,31 @@ TEST(HttpLimits, RequestsInFlightAreBounded) {
   EXPECT_EQ(third.post("/echo", "x").status, 200);
 }
 
+TEST(HttpLimits, BodiesInFlightAreBoundedTogether) {
+  constexpr std::size_t body_bytes = 1u << 20;
+  TestServer server(limited({.max_body_bytes = body_bytes, .max_bodies_bytes = body_bytes * 3 / 2}));
+  const std::string head =
+      "POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body_bytes) + "\r\n\r\n";
+  TestClient first(server.port()), second(server.port());
+  ASSERT_TRUE(first.send(head + std::string(body_bytes, 'x')));
+  auto held = server.wait_for_held(1);
+  // One that only announces its body holds nothing.
+  TestClient patient(server.port());
+  ASSERT_TRUE(patient.send(head));
+  second.send(head + std::string(body_bytes, 'y'));
+  const TestAnswer refused = second.read_answer();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.headers.at("Retry-After"), "1");
+  EXPECT_EQ(TestClient(server.port()).post("/echo", "small").status, 200);
+  held[0]->respond({200, "text/plain", "done", {}});
+  held.clear();
+  EXPECT_EQ(first.read_answer().status, 200);
+  ASSERT_TRUE(patient.send(std::string(body_bytes, 'z')));
+  held = server.wait_for_held(1);
+  held[0]->respond({200, "text/plain", "done", {}});
+  EXPECT_EQ(patient.read_answer().status, 200);
+}
+
 TEST(HttpLimits, KeysAndTheirQuotas) {
   const std::string key = ApiKeys::make_key(), other = ApiKeys::make_key();
   auto keys =

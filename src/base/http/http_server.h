@@ -20,8 +20,9 @@
 namespace kw {
 
 struct HttpLimits {
-  std::size_t max_header_bytes = 32u << 10;  // 431; request line included
-  std::size_t max_body_bytes = 8u << 20;     // 413, before it is read where its length is announced
+  std::size_t max_header_bytes = 32u << 10;   // 431; request line included
+  std::size_t max_body_bytes = 8u << 20;      // 413, before it is read where its length is announced
+  std::size_t max_bodies_bytes = 512u << 20;  // 503; of all requests in flight, as far as they have come
   // Above it the connection that has waited longest for a request is closed for a new one; where all are being
   // answered, a new one gets 503.
   std::size_t max_connections = 4096;

@@ -26,7 +26,16 @@ HttpSlot::~HttpSlot() {
   if (key_) server_->keys->release(*key_);
   const std::scoped_lock lock(server_->mutex);
   --server_->in_flight;
+  server_->bodies_bytes -= held_bytes_;
   server_->changed.notify_all();
+}
+
+bool HttpSlot::hold(std::size_t bytes) {
+  const std::scoped_lock lock(server_->mutex);
+  if (bytes > server_->options.limits.max_bodies_bytes - server_->bodies_bytes) return false;
+  server_->bodies_bytes += bytes;
+  held_bytes_ += bytes;
+  return true;
 }
 
 HttpServerState::HttpServerState(HttpServerOptions chosen, HttpServer::Handler then)

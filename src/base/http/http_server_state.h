@@ -26,9 +26,13 @@ class HttpSlot {
   HttpSlot(const HttpSlot&) = delete;
   HttpSlot& operator=(const HttpSlot&) = delete;
 
+  // So many more bytes of the request's body have come. False: all bodies together are too many.
+  bool hold(std::size_t bytes);
+
  private:
   std::shared_ptr<HttpServerState> server_;
   std::optional<std::size_t> key_;
+  std::size_t held_bytes_ = 0;
 };
 
 struct HttpServerState : std::enable_shared_from_this<HttpServerState> {
@@ -69,6 +73,7 @@ struct HttpServerState : std::enable_shared_from_this<HttpServerState> {
   mutable std::mutex mutex;
   std::condition_variable changed;  // in_flight or connections went down
   std::size_t in_flight = 0;
+  std::size_t bodies_bytes = 0;  // of requests in flight
   std::map<const HttpConnection*, std::weak_ptr<HttpConnection>> connections;
   HttpCounts totals;  // of these the numbers that only grow
 };

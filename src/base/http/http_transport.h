@@ -6,6 +6,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace kw {
 
@@ -27,5 +28,8 @@ class HttpTransport {
 std::unique_ptr<HttpTransport> plain_transport(HttpSocket socket);
 // The context must outlive it.
 std::unique_ptr<HttpTransport> tls_transport(HttpSocket socket, boost::asio::ssl::context& context);
+// Of the side that asks. The context says whom to believe, and the certificate must be this host's.
+std::unique_ptr<HttpTransport> tls_client_transport(HttpSocket socket, boost::asio::ssl::context& context,
+                                                    const std::string& host);
 
 }  // namespace kw

@@ -1,6 +1,7 @@
 #include "kernel/compile/canonical.h"
 
 #include "kernel/compile/implicit_names.h"
+#include "kernel/source/extension_file.h"
 #include "kernel/source/lexer.h"
 
 namespace kw {
@@ -54,6 +55,11 @@ class Printer {
     // `#line 7 "file"` and `# 7 "file"` would move the positions that we map.
     if (inner.empty() || inner[0].is("line") || inner[0].kind == TokenKind::number) return;
     mark(directive);
+    if (inner.size() == 2 && inner[0].is("include") && inner[1].text.size() > 2 &&
+        is_torch_header(inner[1].text.substr(1, inner[1].text.size() - 2))) {
+      out_.text.append("#include <kw_torch.h>\n");  // all that device code can use of them
+      return;
+    }
     out_.text.push_back('#');
     bool first = true;
     for (const Token& token : inner) {

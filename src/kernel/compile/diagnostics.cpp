@@ -5,23 +5,11 @@
 #include <optional>
 
 #include "kernel/compile/compiler.h"
+#include "kernel/compile/compiler_message.h"
 #include "kernel/compile/ptx.h"
 
 namespace kw {
 namespace {
-
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::string bounded(std::string_view text) {
-  if (text.size() <= max_diagnostic_bytes) return valid_utf8(text);
-  return valid_utf8(text.substr(0, max_diagnostic_bytes)) + " ...";
-}
 
 std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t value = 0;
@@ -30,61 +18,23 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
   return value;
 }
 
-// "error: message", "warning #177-D: message", "catastrophic error: message".
-struct Verdict {
-  Severity severity;
-  std::string_view code;
-  std::string_view message;
-};
-
-std::optional<Verdict> parse_verdict(std::string_view text) {
-  struct Word {
-    std::string_view text;
-    Severity severity;
-  };
-  static constexpr Word words[] = {{"catastrophic error", Severity::error},
-                                   {"internal error", Severity::error},
-                                   {"error", Severity::error},
-                                   {"fatal", Severity::error},
-                                   {"warning", Severity::warning},
-                                   {"remark", Severity::note},
-                                   {"note", Severity::note},
-                                   {"info", Severity::note}};
-  text = trimmed(text);
-  for (const Word& word : words) {
-    if (!starts_with(text, word.text)) continue;
-    std::string_view rest = text.substr(word.text.size());
-    const std::size_t colon = rest.find(':');
-    if (colon == std::string_view::npos) return std::nullopt;
-    std::string_view code = trimmed(rest.substr(0, colon));
-    if (starts_with(code, "#")) code.remove_prefix(1);
-    if (code.size() > 16 || code.find(' ') != std::string_view::npos) return std::nullopt;
-    return Verdict{word.severity, code, trimmed(rest.substr(colon + 1))};
-  }
-  return std::nullopt;
-}
-
 class LogParser {
  public:
   explicit LogParser(const LogContext& context) : context_(context) {}
 
   std::vector<Diagnostic> run(std::string_view log) {
-    while (!log.empty() && list_.size() < max_diagnostics) {
-      const std::string_view line = log.substr(0, log.find('\n'));
-      log.remove_prefix(std::min(log.size(), line.size() + 1));
-      read(line);
-    }
+    while (!log.empty() && list_.size() < max_diagnostics) read(take_line(log));
     for (Diagnostic& diagnostic : list_) diagnostic.advice = advice_for(diagnostic.message);
     return std::move(list_);
   }
 
  private:
   void read(std::string_view line) {
-    if (trimmed(line).empty()) {
+    if (without_blanks(line).empty()) {
       echo_lines_ = 0;
       return;
     }
-    if (starts_with(line, "ptxas")) return read_ptxas(line);
+    if (line.starts_with("ptxas")) return read_ptxas(line);
     if (read_positioned(line)) return;
     if (read_unpositioned(line)) return;
     // The compiler repeats the source line and puts a caret under it; then come indented notes.
@@ -92,7 +42,7 @@ class LogParser {
       --echo_lines_;
       return;
     }
-    if (starts_with(line, "        ")) add_note(trimmed(line));
+    if (line.starts_with("        ")) add_note(without_blanks(line));
   }
 
   // `kernel.cu(12): error: ...`
@@ -102,12 +52,12 @@ class LogParser {
     const std::size_t open = line.rfind('(', close);
     if (open == std::string_view::npos) return false;
     const std::optional<std::uint64_t> number = whole_number(line.substr(open + 1, close - open - 1));
-    const std::optional<Verdict> verdict = parse_verdict(line.substr(close + 3));
-    if (!number || !verdict) return false;
+    const std::optional<CompilerMessage> said = read_compiler_message(line.substr(close + 3));
+    if (!number || !said) return false;
     const std::string_view file = line.substr(0, open);
     // No header of ours is called like this: a message of the source's own that imitates the compiler.
     if (file.empty() || file[0] == '/' || file.find_first_of(" \t\"") != std::string_view::npos) return false;
-    if (file == "__nv_name_map") return read_kernel_name(*verdict);
+    if (file == "__nv_name_map") return read_kernel_name(*said);
     Diagnostic diagnostic;
     if (file == compiled_file_name) {
       const UserPosition user = context_.lines->at(*number);
@@ -115,38 +65,38 @@ class LogParser {
       diagnostic.line = user.line;
       diagnostic.column = user.column;
     } else {
-      diagnostic.file = bounded(file);
+      diagnostic.file = kept_text(file);
       diagnostic.line = static_cast<std::uint32_t>(std::min<std::uint64_t>(*number, UINT32_MAX));
     }
-    add(std::move(diagnostic), *verdict);
+    add(std::move(diagnostic), *said);
     echo_lines_ = 2;
     return true;
   }
 
   // The requested kernels are looked up by code that NVRTC adds; of several messages about one, the last names it.
-  bool read_kernel_name(const Verdict& verdict) {
+  bool read_kernel_name(const CompilerMessage& said) {
     echo_lines_ = 2;
     constexpr std::string_view words = "Input name expression was: \"";
-    const std::size_t at = verdict.message.find(words);
+    const std::size_t at = said.text.find(words);
     if (at == std::string_view::npos) return true;
-    std::string_view name = trimmed(verdict.message.substr(at + words.size()));
+    std::string_view name = without_blanks(said.text.substr(at + words.size()));
     if (!name.empty() && name.back() == '"') name.remove_suffix(1);
     Diagnostic diagnostic;
     diagnostic.file = context_.file_name;
-    const std::string message = "there is no kernel \"" + std::string(trimmed(name)) + "\" in the device code";
+    const std::string message = "there is no kernel \"" + std::string(without_blanks(name)) + "\" in the device code";
     add(std::move(diagnostic), {Severity::error, "", message});
     return true;
   }
 
   // `nvrtc: error: ...`, `error: ...`; the line that names no place.
   bool read_unpositioned(std::string_view line) {
-    if (starts_with(line, "nvrtc: ")) line.remove_prefix(7);
-    if (line.empty() || line[0] == ' ' || starts_with(line, "Remark: ")) return false;
-    const std::optional<Verdict> verdict = parse_verdict(line);
-    if (!verdict) return false;
+    if (line.starts_with("nvrtc: ")) line.remove_prefix(7);
+    if (line.empty() || line[0] == ' ' || line.starts_with("Remark: ")) return false;
+    const std::optional<CompilerMessage> said = read_compiler_message(line);
+    if (!said) return false;
     Diagnostic diagnostic;
     diagnostic.file = context_.file_name;
-    add(std::move(diagnostic), *verdict);
+    add(std::move(diagnostic), *said);
     return true;
   }
 
@@ -156,7 +106,7 @@ class LogParser {
     diagnostic.file = context_.file_name;
     constexpr std::string_view place = "ptxas application ptx input, line ";
     std::string_view rest = line.substr(5);
-    if (starts_with(line, place)) {
+    if (line.starts_with(place)) {
       const std::size_t semicolon = line.find(';');
       if (semicolon == std::string_view::npos) return;
       const auto number = whole_number(line.substr(place.size(), semicolon - place.size()));
@@ -167,26 +117,26 @@ class LogParser {
       }
       rest = line.substr(semicolon + 1);
     }
-    const std::optional<Verdict> verdict = parse_verdict(rest);
-    if (!verdict) return;
+    const std::optional<CompilerMessage> said = read_compiler_message(rest);
+    if (!said) return;
     // Most of ptxas's information is resource usage, which has its own place; advice has a code: "(C7510) Potential
     // ...".
-    if (verdict->severity == Severity::note && !starts_with(verdict->message, "(C")) return;
-    if (starts_with(verdict->message, "Ptx assembly aborted due to errors") && !list_.empty()) return;
-    add(std::move(diagnostic), *verdict);
+    if (said->severity == Severity::note && !said->text.starts_with("(C")) return;
+    if (said->text.starts_with("Ptx assembly aborted due to errors") && !list_.empty()) return;
+    add(std::move(diagnostic), *said);
   }
 
-  void add(Diagnostic diagnostic, const Verdict& verdict) {
-    diagnostic.severity = verdict.severity;
-    diagnostic.code = valid_utf8(verdict.code);
-    diagnostic.message = bounded(with_user_lines(verdict.message));
+  void add(Diagnostic diagnostic, const CompilerMessage& said) {
+    diagnostic.severity = said.severity;
+    diagnostic.code = valid_utf8(said.code);
+    diagnostic.message = kept_text(with_user_lines(said.text));
     list_.push_back(std::move(diagnostic));
   }
 
   void add_note(std::string_view text) {
     if (list_.empty() || list_.back().notes.size() >= max_diagnostic_notes) return;
-    if (starts_with(text, "^")) return;
-    list_.back().notes.push_back(bounded(with_user_lines(text)));
+    if (text.starts_with("^")) return;
+    list_.back().notes.push_back(kept_text(with_user_lines(text)));
   }
 
   // "at line 12" speaks of a canonical line unless a header is named behind it.
@@ -201,7 +151,7 @@ class LogParser {
       std::size_t end = begin;
       while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
       const std::optional<std::uint64_t> number = whole_number(text.substr(begin, end - begin));
-      const bool in_header = starts_with(text.substr(end), " of ");
+      const bool in_header = text.substr(end).starts_with(" of ");
       out.append(text.substr(0, begin));
       if (number && !in_header && context_.lines->at(*number).line != 0) {
         out.append(std::to_string(context_.lines->at(*number).line));

@@ -78,6 +78,12 @@ constexpr std::string_view host_headers[] = {
     "sys/types.h",
     "unistd.h",
     "cuda_profiler_api.h",
+    "omp.h",
+    "cublas_v2.h",
+    "cublasLt.h",
+    "cudnn.h",
+    "nvToolsExt.h",
+    "nvtx3/nvToolsExt.h",
     // Its collectives come by name, see implicit_names.h; the rest is for the host.
     "cub/cub.cuh",
     "cub/cub.h",

@@ -7,19 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "kernel/compile/compiler_message.h"
+
 namespace kw {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::string bounded(std::string_view text) {
-  if (text.size() <= max_diagnostic_bytes) return valid_utf8(text);
-  return valid_utf8(text.substr(0, max_diagnostic_bytes)) + " ...";
-}
 
 // The number at the front, which is taken away.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
@@ -36,49 +27,15 @@ bool take_word(std::string_view& text, std::string_view word) {
   return true;
 }
 
-// "error: message", "warning #177-D: message", "fatal   : message". The text loses what was read.
-std::optional<Severity> take_severity(std::string_view& text, std::string& code) {
-  struct Word {
-    std::string_view text;
-    Severity severity;
-  };
-  static constexpr Word words[] = {{"catastrophic error", Severity::error},
-                                   {"internal error", Severity::error},
-                                   {"fatal error", Severity::error},
-                                   {"error", Severity::error},
-                                   {"Error", Severity::error},
-                                   {"fatal", Severity::error},
-                                   {"warning", Severity::warning},
-                                   {"Warning", Severity::warning},
-                                   {"remark", Severity::note},
-                                   {"note", Severity::note},
-                                   {"info", Severity::note}};
-  for (const Word& word : words) {
-    std::string_view rest = text;
-    if (!take_word(rest, word.text)) continue;
-    const std::size_t colon = rest.find(':');
-    if (colon == std::string_view::npos) return std::nullopt;
-    std::string_view between = trimmed(rest.substr(0, colon));
-    if (between.starts_with("#")) between.remove_prefix(1);
-    if (between.size() > 16 || between.find(' ') != std::string_view::npos) return std::nullopt;
-    code = valid_utf8(between);
-    text = trimmed(rest.substr(colon + 1));
-    return word.severity;
-  }
-  return std::nullopt;
-}
-
 // Line and column of the `.loc 1 LINE COLUMN` before a line of the PTX; file 1 is the program.
 std::pair<std::uint32_t, std::uint32_t> place_in_program(std::string_view ptx, std::uint32_t ptx_line) {
   std::pair<std::uint32_t, std::uint32_t> place{0, 0};
   for (std::uint32_t number = 1; number <= ptx_line && !ptx.empty(); ++number) {
-    std::string_view line = ptx.substr(0, ptx.find('\n'));
-    ptx.remove_prefix(std::min(ptx.size(), line.size() + 1));
-    line = trimmed(line);
-    if (!take_word(line, ".loc") || (line = trimmed(line), take_number(line) != 1u)) continue;
-    line = trimmed(line);
+    std::string_view line = without_blanks(take_line(ptx));
+    if (!take_word(line, ".loc") || (line = without_blanks(line), take_number(line) != 1u)) continue;
+    line = without_blanks(line);
     const auto user_line = take_number(line);
-    line = trimmed(line);
+    line = without_blanks(line);
     if (user_line) place = {*user_line, take_number(line).value_or(0)};
   }
   return place;
@@ -108,18 +65,14 @@ class NvccLogParser {
   explicit NvccLogParser(const NvccLogContext& context) : context_(context) {}
 
   std::vector<Diagnostic> run(std::string_view log) {
-    while (!log.empty() && list_.size() < max_diagnostics) {
-      const std::string_view line = log.substr(0, log.find('\n'));
-      log.remove_prefix(std::min(log.size(), line.size() + 1));
-      read(line);
-    }
+    while (!log.empty() && list_.size() < max_diagnostics) read(take_line(log));
     for (Diagnostic& diagnostic : list_) diagnostic.advice = advice_for(diagnostic.message);
     return std::move(list_);
   }
 
  private:
   void read(std::string_view line) {
-    if (trimmed(line).empty()) return;
+    if (without_blanks(line).empty()) return;
     if (line.front() == ' ') return read_indented(line);
     echo_lines_ = 0;
     if (line.starts_with("ptxas ")) return read_ptxas(line.substr(6));
@@ -130,7 +83,7 @@ class NvccLogParser {
   // The front end repeats the line, indented by two, and puts a caret under the place; notes are indented by eight.
   void read_indented(std::string_view line) {
     const std::size_t first = line.find_first_not_of(' ');
-    const bool caret = trimmed(line) == "^";
+    const bool caret = without_blanks(line) == "^";
     if (echo_lines_ > 0) {
       --echo_lines_;
       if (!caret) {
@@ -140,7 +93,7 @@ class NvccLogParser {
       }
       return;
     }
-    if (!caret && first >= 8) add_note(trimmed(line));
+    if (!caret && first >= 8) add_note(without_blanks(line));
   }
 
   // `program.cu(12): error: ...`
@@ -151,13 +104,12 @@ class NvccLogParser {
     if (open == std::string_view::npos || open == 0) return false;
     std::string_view number = line.substr(open + 1, close - open - 1), rest = line.substr(close + 3);
     const auto user_line = take_number(number);
+    const auto said = read_compiler_message(rest);
+    if (!user_line || !number.empty() || !said) return false;
     Diagnostic diagnostic;
-    const auto severity = take_severity(rest, diagnostic.code);
-    if (!user_line || !number.empty() || !severity) return false;
-    diagnostic.severity = *severity;
     diagnostic.line = *user_line;
     in_program_ = line.substr(0, open) == whole_program_name;
-    add(std::move(diagnostic), line.substr(0, open), rest);
+    add(std::move(diagnostic), line.substr(0, open), *said);
     echo_lines_ = 2;
     shown_ = {};
     return true;
@@ -175,16 +127,14 @@ class NvccLogParser {
       diagnostic.column = *column;
       if (!take_word(rest, ":")) return false;
     }
-    rest = trimmed(rest);
-    const auto severity = take_severity(rest, diagnostic.code);
-    if (!severity) return false;
-    if (*severity == Severity::note && !list_.empty()) {
-      add_note(fmt::format("line {}: {}", *user_line, rest.substr(0, max_diagnostic_bytes)));
+    const auto said = read_compiler_message(rest);
+    if (!said) return false;
+    if (said->severity == Severity::note && !list_.empty()) {
+      add_note(fmt::format("line {}: {}", *user_line, said->text.substr(0, max_diagnostic_bytes)));
       return true;
     }
-    diagnostic.severity = *severity;
     diagnostic.line = *user_line;
-    add(std::move(diagnostic), line.substr(0, colon), rest);
+    add(std::move(diagnostic), line.substr(0, colon), *said);
     return true;
   }
 
@@ -193,12 +143,8 @@ class NvccLogParser {
     for (const std::string_view tool : {"nvcc ", "nvlink ", "gcc: ", "g++: ", "cc1plus: ", "fatbinary ", "cudafe++ "}) {
       std::string_view rest = line;
       if (!take_word(rest, tool)) continue;
-      Diagnostic diagnostic;
-      rest = trimmed(rest);
-      const auto severity = take_severity(rest, diagnostic.code);
-      if (!severity) return;
-      diagnostic.severity = *severity;
-      return add(std::move(diagnostic), whole_program_name, rest);
+      if (const auto said = read_compiler_message(rest)) add({}, whole_program_name, *said);
+      return;
     }
   }
 
@@ -210,25 +156,26 @@ class NvccLogParser {
       std::string_view number = rest.substr(at + 7, end - at - 7);
       if (const auto ptx_line = take_number(number))
         std::tie(diagnostic.line, diagnostic.column) = place_in_program(context_.ptx, *ptx_line);
-      rest = trimmed(rest.substr(end + 1));
+      rest = rest.substr(end + 1);
     }
-    const auto severity = take_severity(rest, diagnostic.code);
+    const auto said = read_compiler_message(rest);
     // Its information is resource usage, which has its own place.
-    if (!severity || *severity == Severity::note) return;
-    if (rest.starts_with("Ptx assembly aborted due to errors") && !list_.empty()) return;
-    diagnostic.severity = *severity;
-    add(std::move(diagnostic), whole_program_name, rest);
+    if (!said || said->severity == Severity::note) return;
+    if (said->text.starts_with("Ptx assembly aborted due to errors") && !list_.empty()) return;
+    add(std::move(diagnostic), whole_program_name, *said);
   }
 
-  void add(Diagnostic diagnostic, std::string_view file, std::string_view message) {
-    diagnostic.file = file == whole_program_name ? valid_utf8(context_.file_name) : bounded(file);
-    diagnostic.message = bounded(message);
+  void add(Diagnostic diagnostic, std::string_view file, const CompilerMessage& said) {
+    diagnostic.severity = said.severity;
+    diagnostic.code = valid_utf8(said.code);
+    diagnostic.file = file == whole_program_name ? valid_utf8(context_.file_name) : kept_text(file);
+    diagnostic.message = kept_text(said.text);
     list_.push_back(std::move(diagnostic));
   }
 
   void add_note(std::string_view text) {
     if (list_.empty() || list_.back().notes.size() >= max_diagnostic_notes) return;
-    list_.back().notes.push_back(bounded(text));
+    list_.back().notes.push_back(kept_text(text));
   }
 
   const NvccLogContext& context_;
@@ -248,8 +195,7 @@ std::string ptxas_lines(std::string_view log) {
   std::string lines;
   bool within = false;  // lines that continue what ptxas said are indented
   while (!log.empty()) {
-    const std::string_view line = log.substr(0, log.find('\n'));
-    log.remove_prefix(std::min(log.size(), line.size() + 1));
+    const std::string_view line = take_line(log);
     const bool begins = line.starts_with("ptxas ");
     within = begins || (within && line.starts_with("    "));
     if (!within) continue;

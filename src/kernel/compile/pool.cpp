@@ -4,6 +4,7 @@
 
 #include "base/parallel_for.h"
 #include "kernel/compile/worker_process.h"
+#include "kernel/sandbox/worker_deaths.h"
 
 namespace kw {
 namespace {
@@ -53,6 +54,7 @@ class CompilePool::Slot {
   // Starts a worker where there is none. Why that failed is kept for the jobs that wait.
   void ensure(std::optional<WorkerProcess>& worker) {
     if (worker && worker->is_alive()) return;
+    if (worker && !pool_.is_ending()) note_worker_death(WorkerKind::compiler);
     lose(worker);
     if (pool_.is_ending()) return;
     Result<WorkerProcess> started = WorkerProcess::start(pool_.options_.namespaces);
@@ -83,7 +85,10 @@ class CompilePool::Slot {
         continue;
       }
       WorkerProcess::Answer answer = worker->run(job.job, job.limits);
-      if (answer.worker_lost) lose(worker);
+      if (answer.worker_lost) {
+        if (!pool_.is_ending()) note_worker_death(WorkerKind::compiler);
+        lose(worker);
+      }
       // Once may be the machine's fault. The second fork decides.
       if (answer.result.status == CompileStatus::compiler_crashed && !crashed) {
         crashed = true;

@@ -53,6 +53,7 @@ class Worker {
     SpawnOptions options;
     options.arguments = {nvcc_worker_argument};
     options.passed_descriptor = ends[1];
+    options.not_in_container = "nvcc";
     const auto process = spawn_isolated(options);
     ::close(ends[1]);
     if (!process.ok()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "kernel/sandbox/worker_deaths.h"
 
 namespace kw {
 namespace {
@@ -131,6 +132,7 @@ void GpuPool::take_back(std::unique_ptr<GpuWorker> worker) {
   } else {
     --alive_;
     ++counts_.lost;
+    note_worker_death(WorkerKind::gpu);
   }
   changed_.notify_all();
 }

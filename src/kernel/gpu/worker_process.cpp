@@ -134,6 +134,7 @@ Result<void> GpuWorker::start_process() {
   options.environment = worker_environment();
   options.passed_descriptor = pair[1];
   options.namespaces = needs_namespaces(confinement_);
+  options.not_in_container = "kernels on a GPU";
   options.user_namespace = confinement_ == Confinement::own_user;
   const Result<IsolatedProcess> process = spawn_isolated(options);
   ::close(pair[1]);

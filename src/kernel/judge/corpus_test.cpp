@@ -13,9 +13,12 @@ TEST(PlantedBugs, AreFoundWithKindAndLineSlow) {
   const auto corpus = read_corpus("tests/bugs");
   std::set<std::string> kinds;
   for (const CorpusKernel& kernel : corpus) {
-    SCOPED_TRACE(kernel.path.filename().string());
-    ASSERT_TRUE(kernel.facts.count("task") && kernel.facts.count("kind") && kernel.facts.count("status"));
+    ASSERT_TRUE(kernel.facts.count("task") && kernel.facts.count("kind") && kernel.facts.count("status"))
+        << kernel.path;
     kinds.insert(kernel.facts.at("kind"));
+  }
+  for (const CorpusKernel& kernel : tested_share(corpus)) {
+    SCOPED_TRACE(kernel.path.filename().string());
     const Verdict verdict =
         test_judge().judge(suite_task(kernel.facts.at("task")), kernel.text, kernel.path.filename());
     EXPECT_TRUE(kernel.allows("status", std::string(to_string(verdict.status)))) << describe(verdict);
@@ -33,7 +36,7 @@ TEST(PlantedBugs, AreFoundWithKindAndLineSlow) {
 
 TEST(Exploits, AreNeverCorrectSlow) {
   const auto corpus = read_corpus("tests/exploits");
-  for (const CorpusKernel& kernel : corpus) {
+  for (const CorpusKernel& kernel : tested_share(corpus)) {
     SCOPED_TRACE(kernel.path.filename().string());
     ASSERT_TRUE(kernel.facts.count("task") && kernel.facts.count("status"));
     const Verdict verdict =
@@ -48,17 +51,8 @@ TEST(Exploits, AreNeverCorrectSlow) {
 
 // Kernels whose values are wrong where a careful look would see it: at full size, in another order, for unusual inputs.
 // What is not caught yet is listed, so that nobody takes it for caught; each is a task for the next hand.
-// In `make test` every fourth is judged; KW_ALL_ATTACKS=1 judges all of them.
-std::vector<CorpusKernel> attack_sample(const std::string& folder) {
-  auto all = read_corpus(folder);
-  if (std::getenv("KW_ALL_ATTACKS") != nullptr) return all;
-  std::vector<CorpusKernel> some;
-  for (std::size_t i = 0; i < all.size(); i += 4) some.push_back(all[i]);
-  return some;
-}
-
 void expect_not_correct(const std::string& folder, const std::set<std::string>& not_caught_yet, std::size_t at_least) {
-  for (const CorpusKernel& kernel : attack_sample(folder)) {
+  for (const CorpusKernel& kernel : tested_share(read_corpus(folder))) {
     const std::string name = kernel.path.stem().string();
     SCOPED_TRACE(name);
     if (not_caught_yet.count(name) != 0) continue;
@@ -106,7 +100,7 @@ TEST(Exploits, ThatTalkTheirTimeDownAreNotPaidSlow) {
                                                 "straggler_in_the_last_block",
                                                 "table_in_constant_memory_read_at_random",
                                                 "wide_shared_atomics_in_one_place"};
-  for (const CorpusKernel& kernel : attack_sample("tests/exploits/time")) {
+  for (const CorpusKernel& kernel : tested_share(read_corpus("tests/exploits/time"))) {
     const std::string name = kernel.path.stem().string();
     SCOPED_TRACE(name);
     if (kernel.facts.count("h200_us") == 0 || not_caught_yet.count(name) != 0) continue;
@@ -129,7 +123,7 @@ TEST(HonestKernels, OfEveryFormAreNeverWrongSlow) {
                                                "mse_sum_cooperative_grid",
                                                "mlp_two_persistent_layers",
                                                "swiglu_mlp_bf16_split_last_block"};
-  for (const CorpusKernel& kernel : attack_sample("tests/correct/forms")) {
+  for (const CorpusKernel& kernel : tested_share(read_corpus("tests/correct/forms"))) {
     const std::string name = kernel.path.stem().string();
     SCOPED_TRACE(name);
     if (too_much_work.count(name) != 0) continue;
@@ -143,7 +137,7 @@ TEST(HonestKernels, OfEveryFormAreNeverWrongSlow) {
 TEST(HonestKernels, AreCorrectWithoutFindingsSlow) {
   // Right, and all of it would have to be executed at full size, which is more than one judgement may take.
   const std::set<std::string> too_much_work = {"histogram_local_array_too_small", "row_cumsum_steps_in_one_buffer"};
-  for (const CorpusKernel& kernel : read_corpus("tests/correct")) {
+  for (const CorpusKernel& kernel : tested_share(read_corpus("tests/correct"))) {
     if (too_much_work.count(kernel.path.stem().string()) != 0) continue;
     SCOPED_TRACE(kernel.path.filename().string());
     const Verdict verdict =
@@ -159,7 +153,8 @@ TEST(Suite, IsJudgedCorrectWithoutFindingsSlow) {
   int ranked = 0, pairs = 0;
   const auto suite = load_suite(source_root() / "tasks");
   ASSERT_TRUE(suite.ok());
-  for (const SuiteEntry& entry : *suite) {
+  const auto tested = tested_share(*suite, 1);
+  for (const SuiteEntry& entry : tested) {
     ASSERT_TRUE(entry.task.ok()) << entry.name;
     const Task& task = *entry.task;
     SCOPED_TRACE(task.name);
@@ -179,8 +174,8 @@ TEST(Suite, IsJudgedCorrectWithoutFindingsSlow) {
     ++pairs;
     ranked += *verdicts[1].speedup_naive > 1 ? 1 : 0;
   }
-  EXPECT_GE(pairs, 24);
-  EXPECT_GE(ranked, 20);
+  EXPECT_GE(pairs * 5, static_cast<int>(tested.size()));
+  EXPECT_GE(ranked * 6, pairs * 5);
   RecordProperty("pairs", pairs);
   RecordProperty("ranked", ranked);
 }

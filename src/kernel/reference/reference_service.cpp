@@ -28,6 +28,7 @@ constexpr auto start_limit = std::chrono::seconds(300);  // loading libtorch fro
 constexpr auto order_limit = std::chrono::seconds(60);
 constexpr std::uint64_t greeting_limit_bytes = 1u << 16;
 constexpr std::size_t most_processes = 8;
+constexpr std::uint64_t container_memory_bytes = (most_processes + 1) * (std::uint64_t{3} << 30);
 constexpr int start_attempts = 3;  // with one instruction set
 
 Deadline after(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
@@ -184,6 +185,8 @@ ReferenceService::Start ReferenceService::start_worker(bool gpu, std::size_t ins
   options.environment = worker_environment(gpu, instruction_set);
   options.passed_descriptor = pair[1];
   options.namespaces = !gpu;  // the driver needs its device files and /proc
+  if (gpu) options.not_in_container = "references on a GPU";
+  options.memory_bytes = container_memory_bytes;
   const Result<IsolatedProcess> process = starting_thread().start(options);
   ::close(pair[1]);
   if (!process.ok()) {

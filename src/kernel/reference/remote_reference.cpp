@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "kernel/reference/positions.h"
+#include "kernel/sandbox/worker_deaths.h"
 
 namespace kw {
 namespace {
@@ -244,6 +245,7 @@ Result<RemoteReference::Answered> RemoteReference::ask(const Question& question)
     }
     const bool replied = answer->kind == ReferenceAnswer::Kind::reply;
     if (replied && !answer->reply.error) return answered;
+    if (!replied) note_worker_death(WorkerKind::reference);
     if (!last && fewer_instructions_may_help(*answer)) {
       const std::size_t used = process_ != nullptr ? process_->instruction_set() : 0;
       const bool fewer = ReferenceService::instance().use_fewer_instructions_than(used);

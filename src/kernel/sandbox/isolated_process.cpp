@@ -12,6 +12,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "kernel/sandbox/container_process.h"
+
 namespace kw {
 namespace {
 
@@ -68,9 +70,9 @@ struct Attempt {
 
 // Best first: with a user namespace it works for ordinary users; root in a container may have to do without one.
 constexpr std::array<Attempt, 3> attempts = {{
-    {CLONE_NEWUSER | other_namespaces, {true, true}},
-    {other_namespaces, {false, true}},
-    {0, {false, false}},
+    {CLONE_NEWUSER | other_namespaces, {true, true, false}},
+    {other_namespaces, {false, true, false}},
+    {0, {}},
 }};
 
 [[noreturn]] void become(char* const* argv, char* const* envp, int descriptor, const NamespaceSet& entered, uid_t uid,
@@ -101,10 +103,12 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }  // namespace
 
 NamespaceSet namespaces_from_argument(const std::string& argument) {
-  return {argument.find("user") != std::string::npos, argument.find("rest") != std::string::npos};
+  const auto names = [&](const char* name) { return argument.find(name) != std::string::npos; };
+  return {names("user"), names("rest"), names("container")};
 }
 
 Result<IsolatedProcess> spawn_isolated(const SpawnOptions& options) {
+  if (containers_are_wanted()) return spawn_in_container(options);
   const uid_t uid = ::geteuid();
   const gid_t gid = ::getegid();
   std::vector<std::string> environment = options.environment;

@@ -30,7 +30,9 @@ constexpr std::array<LayerText, 10> texts = {{
     {"own_ipc", &Protection::own_ipc, "shares no memory segment or queue with the machine",
      "shares the IPC name space, though the system-call filter refuses its calls"},
     {"empty_root", &Protection::empty_root, "its file system is an empty read-only folder",
-     "the machine's files exist for it, though the system-call filter refuses to open any"},
+     "files exist for it (an image's in a container, else the machine's), though the system-call filter refuses to "
+     "open "
+     "any"},
     {"no_capabilities", &Protection::no_capabilities, "holds no capability", "still holds capabilities"},
     {"no_new_privileges", &Protection::no_new_privileges, "cannot gain rights through set-uid programs",
      "could gain rights through set-uid programs"},

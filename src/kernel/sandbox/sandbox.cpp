@@ -91,10 +91,10 @@ Result<Protection> enter_sandbox(const SandboxOptions& options, const NamespaceS
   ::umask(0077);
 
   Protection protection;
-  protection.own_user = namespaces.user;
-  protection.own_processes = namespaces.rest && ::getpid() == 1;
-  protection.no_network = namespaces.rest;
-  protection.own_ipc = namespaces.rest;
+  protection.own_user = namespaces.user || namespaces.container;
+  protection.own_processes = (namespaces.rest && ::getpid() == 1) || namespaces.container;
+  protection.no_network = namespaces.rest || namespaces.container;
+  protection.own_ipc = namespaces.rest || namespaces.container;
   protection.empty_root = namespaces.rest && leave_file_system();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("give up new privileges");
   protection.no_new_privileges = true;

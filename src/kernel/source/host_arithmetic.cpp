@@ -215,6 +215,11 @@ Result<HostValue> convert(const HostValue& value, const HostType* to, Conversion
         return HostValue{to, value.data};
       }
       return cannot_convert(from, *to);
+    case TypeKind::optional: {
+      if (from.name == "std::nullopt_t") return HostValue{to, HostValue::Aggregate{}};
+      KW_TRY(HostValue inside, convert(value, to->element, Conversion::implicit, types));
+      return HostValue{to, HostValue::Aggregate{std::move(inside)}};
+    }
     case TypeKind::void_:
       return HostValue{to, std::int64_t{0}};
     default:
@@ -231,6 +236,7 @@ Result<bool> truth(const HostValue& value) {
   if (value.is_device_pointer()) return value.device_pointer().buffer != DevicePointer::null_buffer;
   if (value.is_host_pointer()) return value.host_pointer().target != nullptr;
   if (value.type->kind == TypeKind::function) return true;
+  if (value.type->kind == TypeKind::optional) return !value.parts().empty();
   return Error{"a value of type " + value.type->name + " is neither true nor false", "", {}};
 }
 

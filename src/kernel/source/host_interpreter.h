@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernel/source/host_arithmetic.h"
+#include "kernel/source/host_tensor.h"
 #include "kernel/source/host_value.h"
 #include "kernel/source/interpreter.h"
 #include "kernel/source/name_index.h"
@@ -33,7 +34,7 @@ class HostInterpreter {
 
   Result<LaunchPlan> run();
 
- private:
+ protected:  // kernel/export translates a launcher with the same names, types and templates
   friend class StepGuard;
 
   struct Scope {
@@ -57,6 +58,7 @@ class HostInterpreter {
     bool freed = false;
     TokenIndex token = 0;
     std::uint64_t bytes = 0;
+    bool of_tensor = false;  // freed by PyTorch when nobody needs it any more
   };
 
   // The launcher's start (interpreter.cpp).
@@ -77,6 +79,7 @@ class HostInterpreter {
   void close_scope();
   Result<HostValue> evaluate_name(const Expr& expr);
   Result<HostValue*> global_constant(const GlobalVariable& global, const Expr& use);
+  Error unset_global(const std::string& name, TokenIndex token) const;
   Result<HostValue> enumerator_value(const EnumSyntax& enumeration, std::size_t index);
   Result<HostValue> struct_constant(const HostType& type, std::string_view name, TokenIndex token);
   std::optional<HostValue> runtime_constant(std::string_view name);
@@ -141,6 +144,59 @@ class HostInterpreter {
   Result<void> store(HostValue& cell, const HostValue& value, TokenIndex token);
   Result<HostValue> integer_of_pointer(const HostValue& value, const HostType* type, TokenIndex token);
 
+  // Extension files: PyTorch's part of the host code (interpret_extension.cpp, interpret_torch.cpp,
+  // interpret_tensor.cpp, interpret_list.cpp).
+  Result<LaunchPlan> run_extension(const FunctionSyntax& entry);
+  Result<std::vector<HostValue>> extension_inputs(const FunctionSyntax& entry);
+  Result<HostValue> extension_input(const TensorSpec& spec, const ParameterSyntax& parameter, const HostType& type);
+  Result<HostValue> extension_tensor(const TensorSpec& spec, bool input);
+  Result<std::vector<HostValue>> returned_tensors(const HostValue& value, const FunctionSyntax& entry);
+  Result<void> check_output(const TensorSpec& spec, const HostValue& value, TokenIndex token);
+  Result<void> make_outputs(const std::vector<HostValue>& tensors, const FunctionSyntax& entry);
+  void renumber_buffers(const std::vector<int>& target);
+  Result<const HostType*> torch_type(const Name& name, std::size_t parts, TokenIndex token);
+  Result<const HostType*> tuple_type(const std::vector<const HostType*>& fields, TokenIndex token);
+  bool is_torch_type(const HostType& type) const;
+  Result<HostValue> construct_torch(const HostType* type, const std::vector<const Expr*>& values, bool braces,
+                                    TokenIndex token);
+  std::optional<HostValue> torch_constant(const Name& name);
+  Result<std::optional<HostValue>> call_torch(const Name& name, const Expr& expr);
+  Result<std::optional<HostValue>> call_torch_macro(std::string_view name, const Expr& expr);
+  Result<std::optional<HostValue>> call_torch_function(std::string_view name, const Expr& expr);
+  Result<HostValue> call_check(std::string_view name, const Expr& expr);
+  Result<HostValue> call_dispatch(std::string_view name, const Expr& expr);
+  Result<HostValue> call_new_tensor(std::string_view name, const Expr& expr);
+  Result<HostValue> call_like_tensor(std::string_view name, const Expr& expr);
+  Result<HostValue> call_make_tuple(const Expr& expr);
+  Result<std::optional<HostValue>> call_torch_method(HostValue& self, const Expr& expr, const Expr& callee);
+  Result<HostValue> call_options(const HostValue& self, const Expr& expr, const Expr& callee);
+  Result<HostValue> call_list(HostValue& self, const Expr& expr, const Expr& callee);
+  Result<HostValue> call_optional(const HostValue& self, const Expr& expr, const Expr& callee);
+  Result<HostValue> call_tensor(const HostValue& self, const Expr& expr, const Expr& callee);
+  std::optional<HostValue> tensor_property(const TensorValue& tensor, std::string_view name);
+  Result<std::optional<HostValue>> call_tensor_view(const TensorValue& tensor, std::string_view name, const Expr& expr);
+  Result<std::optional<HostValue>> call_tensor_copy(const HostValue& self, std::string_view name, const Expr& expr);
+  Result<HostValue> tensor_pointer(const TensorValue& tensor, const Expr& callee);
+  Result<HostValue> tensor_like(const TensorValue& tensor, TokenIndex token);
+  Result<HostValue> allocate_tensor(const HostType* element, std::vector<std::int64_t> sizes, TokenIndex token);
+  Result<void> fill_tensor(const TensorValue& tensor, const HostValue& value, TokenIndex token);
+  Result<std::vector<std::int64_t>> sizes_argument(const Expr& expr, std::size_t first, TokenIndex token);
+  Result<std::int64_t> integer_argument(const Expr& expr, std::size_t index);
+  Result<std::int64_t> dimension_argument(const Expr& expr, std::size_t index, std::size_t dimensions);
+  Result<HostValue> options_of(const HostValue& value, TokenIndex token);
+  HostValue make_options(int scalar_type, bool on_gpu);
+  HostValue make_tensor(TensorValue tensor);
+  HostValue make_list(const std::vector<std::int64_t>& values);
+  HostValue nothing() const { return HostValue{types_.basic(TypeKind::void_), std::int64_t{0}}; }
+  Result<const TensorValue*> defined_tensor(const HostValue& value, TokenIndex token);
+  Result<HostValue> optional_value(const HostValue& value, TokenIndex token);
+  Result<HostValue> compare_lists(const HostValue& a, const HostValue& b, const Expr& expr);
+  Result<HostValue> evaluate_element(const Expr& expr);
+  bool is_list_element(const Expr& expr);
+  Result<HostValue*> locate_to_store(const Expr& expr);
+  Result<HostValue*> list_element(HostValue& list, const HostValue& index, TokenIndex token);
+  Error computes(std::string what, TokenIndex token) const;  // the refusal of a call that computes
+
   // Construction of values (interpret_construct.cpp).
   Result<HostValue> construct(const HostType* type, const std::vector<const Expr*>& values, bool braces,
                               TokenIndex token);
@@ -186,6 +242,7 @@ class HostInterpreter {
   Result<HostValue> call_minimum(std::string_view name, const Expr& expr);
   Result<HostValue> call_vector(std::string_view name, const Expr& expr);
   Result<HostValue> call_swap(const Expr& expr);
+  Result<HostValue> call_print(const Expr& expr);
   Result<HostValue> call_math(std::string_view name, const std::vector<HostValue>& arguments, TokenIndex token);
   Result<std::optional<HostValue>> call_conversion(std::string_view name, const std::vector<HostValue>& arguments,
                                                    TokenIndex token);
@@ -219,6 +276,7 @@ class HostInterpreter {
 
   // The CUDA runtime (interpret_runtime.cpp, interpret_memory.cpp).
   Result<HostValue> runtime_allocate(const std::vector<HostValue>& arguments, const Expr& expr);
+  Result<DevicePointer> allocate_scratch(std::uint64_t bytes, std::string name, bool of_tensor, TokenIndex token);
   Result<HostValue> runtime_free(const std::vector<HostValue>& arguments, const Expr& expr);
   Result<HostValue> runtime_memset(const std::vector<HostValue>& arguments, const Expr& expr);
   Result<HostValue> runtime_memcpy(const std::vector<HostValue>& arguments, const Expr& expr);

@@ -75,6 +75,10 @@ HostParser::HostParser(HostProgram& program) : program_(program), store_(program
   work_left_ = 16 * end_ + 20'000;
   partner_.assign(end_, static_cast<std::uint32_t>(end_));
   is_name_.resize(end_);
+  if (program.uses_torch) {
+    for (const std::string_view name : torch_type_names()) names_.declare(name, NameKind::type);
+    for (const std::string_view name : torch_template_names()) names_.declare(name, NameKind::type_template);
+  }
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < end_; ++i) {
     is_name_[i] = tokens[i].kind == TokenKind::identifier && !is_keyword(tokens[i].text);

@@ -152,6 +152,7 @@ class HostParser {
   void record_range(const Outline& outline, std::size_t begin);
   void parse_namespace();
   void parse_using();
+  void parse_exports();
   bool parse_specifier(Specifiers& specifiers);
   void parse_attributes(Specifiers& specifiers);
   void parse_function_or_variables(const Outline& outline, Specifiers specifiers, const TemplateSyntax& generic);

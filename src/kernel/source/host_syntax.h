@@ -68,6 +68,9 @@ enum class TypeKind : std::uint8_t {
   function,  // a kernel, a host function or a pointer to one
   closure,   // a lambda
   string,    // a string literal
+  tensor,    // torch::Tensor
+  list,      // std::vector, at::IntArrayRef
+  optional,  // std::optional, c10::optional
 };
 
 struct TypeSyntax {
@@ -291,6 +294,13 @@ struct HostRange {
   TokenIndex token = 0;
 };
 
+// What an extension file offers to Python: `m.def("forward", &softmax_forward)`.
+struct ExportedFunction {
+  std::string python_name;
+  std::string function;  // "ns::softmax_forward"; empty when it is not a plain name
+  TokenIndex token = 0;
+};
+
 // A declaration that could not be read: the device compiler will judge it, the launcher cannot use it.
 struct UnreadDeclaration {
   std::string_view name;  // may be empty
@@ -317,6 +327,9 @@ struct HostProgram {
   std::vector<HostRange> host_ranges;
   std::vector<HostRange> device_ranges;
   std::vector<UnreadDeclaration> unread;
+  std::vector<ExportedFunction> exports;
+  bool uses_torch = false;                          // it includes headers of PyTorch
+  const FunctionSyntax* extension_entry = nullptr;  // of an extension file; null: `launch` is the launcher
 
   Position position_of(TokenIndex token) const {
     return token < tokens.size() ? kw::position_of(tokens[token], file) : Position{file, 0, 0};

@@ -13,7 +13,7 @@ struct BasicSpec {
   std::string_view name;
   std::uint32_t bytes;
 };
-constexpr std::array<BasicSpec, 23> basic_specs = {{{TypeKind::void_, "void", 1},
+constexpr std::array<BasicSpec, 24> basic_specs = {{{TypeKind::void_, "void", 1},
                                                     {TypeKind::bool_, "bool", 1},
                                                     {TypeKind::char_, "char", 1},
                                                     {TypeKind::schar, "signed char", 1},
@@ -35,7 +35,8 @@ constexpr std::array<BasicSpec, 23> basic_specs = {{{TypeKind::void_, "void", 1}
                                                     {TypeKind::function, "a function", 8},
                                                     {TypeKind::closure, "a lambda", 1},
                                                     {TypeKind::string, "const char*", 8},
-                                                    {TypeKind::enumeration, "enum", 4}}};
+                                                    {TypeKind::enumeration, "enum", 4},
+                                                    {TypeKind::tensor, "torch::Tensor", 8}}};
 
 struct Synonym {
   std::string_view name;
@@ -148,7 +149,7 @@ const TypeTable::BuiltIn& TypeTable::built_in() {
 }
 
 TypeTable::TypeTable(BuiltIn& filling) : base_(filling) {
-  filling.basics.resize(static_cast<std::size_t>(TypeKind::string) + 1, nullptr);
+  filling.basics.resize(static_cast<std::size_t>(TypeKind::optional) + 1, nullptr);
   for (const BasicSpec& spec : basic_specs) {
     HostType type;
     type.kind = spec.kind;
@@ -193,6 +194,77 @@ TypeTable::TypeTable(BuiltIn& filling) : base_(filling) {
     properties.fields.push_back({field, basic(TypeKind::ulong), 0, nullptr});
   }
   filling.named.emplace("cudaDeviceProp", make_struct(std::move(properties), 0));
+  add_torch(filling);
+}
+
+void TypeTable::add_torch(BuiltIn& filling) {
+  filling.torch.emplace("Tensor", basic(TypeKind::tensor));
+  filling.torch.emplace("CUDAStream", basic(TypeKind::stream));
+  const std::pair<std::string_view, TypeKind> plain[] = {{"ScalarType", TypeKind::schar},
+                                                         {"DeviceType", TypeKind::schar}};
+  for (const auto& [name, underlying] : plain) {
+    EnumType enumeration;
+    enumeration.name = "c10::" + std::string(name);
+    enumeration.scoped = enumeration.fixed = true;
+    enumeration.underlying = basic(underlying);
+    filling.torch.emplace(name, make_enum(std::move(enumeration)));
+  }
+  // There is one device, so a device is its kind.
+  filling.torch.emplace("Device", torch_named("DeviceType"));
+  filling.torch.emplace("Dtype", torch_named("ScalarType"));
+  // Their own types, which device code sees by their own names.
+  const std::pair<std::string_view, TypeKind> small[] = {{"Half", TypeKind::half}, {"BFloat16", TypeKind::bfloat16}};
+  for (const auto& [name, kind] : small) {
+    HostType type = *basic(kind);
+    type.name = "c10::" + std::string(name);
+    type.plain = nullptr;
+    filling.torch.emplace(name, add(std::move(type)));
+  }
+  StructType options;
+  options.name = "c10::TensorOptions";
+  options.fields.push_back({"dtype", torch_named("ScalarType"), 0, nullptr});
+  options.fields.push_back({"on_gpu", bool_type(), 0, nullptr});
+  filling.torch.emplace("TensorOptions", make_struct(std::move(options), 0));
+  StructType guard;  // which device is current: there is one
+  guard.name = "c10::cuda::CUDAGuard";
+  const HostType* guard_type = make_struct(std::move(guard), 0);
+  for (const char* name : {"CUDAGuard", "OptionalCUDAGuard", "DeviceGuard", "OptionalDeviceGuard"}) {
+    filling.torch.emplace(name, guard_type);
+  }
+  StructType nothing;
+  nothing.name = "std::nullopt_t";
+  filling.torch.emplace("nullopt_t", make_struct(std::move(nothing), 0));
+}
+
+const HostType* TypeTable::torch_named(std::string_view name) const {
+  const auto found = base_.torch.find(name);
+  return found == base_.torch.end() ? nullptr : found->second;
+}
+
+std::span<const std::string_view> torch_type_names() {
+  static constexpr std::string_view names[] = {"Tensor",
+                                               "CUDAStream",
+                                               "ScalarType",
+                                               "DeviceType",
+                                               "Device",
+                                               "Dtype",
+                                               "Half",
+                                               "BFloat16",
+                                               "TensorOptions",
+                                               "CUDAGuard",
+                                               "OptionalCUDAGuard",
+                                               "DeviceGuard",
+                                               "OptionalDeviceGuard",
+                                               "nullopt_t",
+                                               "IntArrayRef",
+                                               "scalar_t",
+                                               "string"};
+  return names;
+}
+
+std::span<const std::string_view> torch_template_names() {
+  static constexpr std::string_view names[] = {"vector", "optional", "tuple", "pair", "ArrayRef"};
+  return names;
 }
 
 void TypeTable::add_vector(BuiltIn& filling, std::string_view prefix, TypeKind element, std::uint32_t element_bytes) {
@@ -247,6 +319,34 @@ const HostType* TypeTable::pointer_to(const HostType* element) {
     pointer.bytes = pointer.alignment = 8;
     pointer.element = element;
     entry = add(std::move(pointer));
+  }
+  return entry;
+}
+
+const HostType* TypeTable::list_of(const HostType* element) {
+  const HostType*& entry = lists_[element];
+  if (entry == nullptr) {
+    HostType list;
+    list.kind = TypeKind::list;
+    list.name = "std::vector<" + element->name + ">";
+    list.bytes = 24;
+    list.alignment = 8;
+    list.element = element;
+    entry = add(std::move(list));
+  }
+  return entry;
+}
+
+const HostType* TypeTable::optional_of(const HostType* element) {
+  const HostType*& entry = optionals_[element];
+  if (entry == nullptr) {
+    HostType optional;
+    optional.kind = TypeKind::optional;
+    optional.name = "std::optional<" + element->name + ">";
+    optional.bytes = element->bytes + element->alignment;
+    optional.alignment = element->alignment;
+    optional.element = element;
+    entry = add(std::move(optional));
   }
   return entry;
 }

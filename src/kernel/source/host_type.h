@@ -71,8 +71,12 @@ class TypeTable {
 
   const HostType* basic(TypeKind kind) const;
   const HostType* named(std::string_view name) const;  // dim3, size_t, float4 ...; null when unknown
+  // Of torch::, at:: and c10:: without the namespace: Tensor, ScalarType, TensorOptions ...; null when unknown
+  const HostType* torch_named(std::string_view name) const;
   const HostType* with_const(const HostType* type);
   const HostType* pointer_to(const HostType* element);
+  const HostType* list_of(const HostType* element);
+  const HostType* optional_of(const HostType* element);
   const HostType* array_of(const HostType* element, std::int64_t count);
   // Lays out the fields; `alignment` raises the natural one.
   const HostType* make_struct(StructType structure, std::uint32_t alignment);
@@ -88,12 +92,14 @@ class TypeTable {
   struct BuiltIn {
     std::vector<const HostType*> basics;  // by TypeKind
     std::map<std::string, const HostType*, std::less<>> named;
+    std::map<std::string, const HostType*, std::less<>> torch;
     const HostType* dim3 = nullptr;
     const HostType* error = nullptr;
   };
   explicit TypeTable(BuiltIn& filling);  // makes the built-in types
   static const BuiltIn& built_in();
   HostType* add(HostType type);
+  void add_torch(BuiltIn& filling);
   void add_vector(BuiltIn& filling, std::string_view prefix, TypeKind element, std::uint32_t element_bytes);
 
   const BuiltIn& base_;
@@ -102,10 +108,15 @@ class TypeTable {
   std::deque<EnumType> enums_;
   std::map<const HostType*, const HostType*> constants_;
   std::map<const HostType*, const HostType*> pointers_;
+  std::map<const HostType*, const HostType*> lists_;
+  std::map<const HostType*, const HostType*> optionals_;
   std::map<std::pair<const HostType*, std::int64_t>, const HostType*> arrays_;
 };
 
 // The names that TypeTable::named knows, for the parser.
 std::span<const std::string_view> builtin_type_names();
+// What is also a type, or a template of types, in a file that includes PyTorch's headers.
+std::span<const std::string_view> torch_type_names();
+std::span<const std::string_view> torch_template_names();
 
 }  // namespace kw

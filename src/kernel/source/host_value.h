@@ -37,16 +37,17 @@ struct FunctionValue {
 };
 
 struct Closure;
+struct TensorValue;
 
 struct StreamValue {
   bool is_default = false;  // stream 0; otherwise the launcher's own
 };
 
 struct HostValue {
-  using Aggregate = std::vector<HostValue>;  // fields of a struct, elements of an array
-  using Data =
-      std::variant<Unset, std::int64_t, double, DevicePointer, HostPointer, Aggregate,
-                   std::shared_ptr<const FunctionValue>, std::shared_ptr<const Closure>, StreamValue, std::string_view>;
+  using Aggregate = std::vector<HostValue>;  // fields of a struct, elements of an array, a list or an optional
+  using Data = std::variant<Unset, std::int64_t, double, DevicePointer, HostPointer, Aggregate,
+                            std::shared_ptr<const FunctionValue>, std::shared_ptr<const Closure>,
+                            std::shared_ptr<const TensorValue>, StreamValue, std::string_view>;
 
   const HostType* type = nullptr;
   Data data;

@@ -1,5 +1,7 @@
 // Calls of the user's own functions, lambdas and member functions.
 
+#include <algorithm>
+
 #include "kernel/source/host_interpreter.h"
 
 namespace kw {
@@ -30,6 +32,10 @@ Result<HostValue> HostInterpreter::evaluate_call(const Expr& expr) {
     if (!local && find_declared(name) == nullptr) {
       for (const NamePart& part : name.parts) {
         if (part.name == "numeric_limits") return call_limits(name, expr.token);
+      }
+      if (program_.uses_torch) {
+        KW_TRY(std::optional<HostValue> result, call_torch(name, expr));
+        if (result) return *result;
       }
       const bool standard = name.parts.size() == 1 || name.parts[0].name == "std" || name.parts[0].name == "cuda";
       if (standard) {
@@ -109,8 +115,11 @@ Result<const FunctionSyntax*> HostInterpreter::choose_overload(const FunctionVal
   const std::string what = kernel ? "kernel `" : "function `";
   if (function.candidates.size() > max_overloads) return fail("`" + function.name + "` has too many overloads", token);
   std::vector<const FunctionSyntax*> fitting;
+  // A host function may have its kernel's name: who is launched and who is called is plain.
+  const bool both = std::any_of(function.candidates.begin(), function.candidates.end(),
+                                [&](const FunctionSyntax* candidate) { return candidate->is_global == kernel; });
   for (const FunctionSyntax* candidate : function.candidates) {
-    if (candidate->is_specialisation) continue;
+    if (candidate->is_specialisation || (both && candidate->is_global != kernel)) continue;
     if (kernel && !candidate->is_global)
       return fail("`" + function.name + "` is not a kernel", token, "mark it __global__");
     if (!kernel && candidate->is_global) {
@@ -304,7 +313,13 @@ Result<HostValue> HostInterpreter::call_method(const Expr& expr, const Expr& cal
   const Expr& owner = *callee.children[0];
   if (callee.arrow) {
     KW_TRY(const HostValue pointer, evaluate_set(owner));
-    KW_TRY(self, locate_target(pointer, callee));
+    if (pointer.type->kind == TypeKind::optional) {
+      KW_TRY(HostValue value, optional_value(pointer, callee.token));
+      KW_TRY(self, new_cell(value.type->plain, expr.token));
+      self->data = std::move(value.data);
+    } else {
+      KW_TRY(self, locate_target(pointer, callee));
+    }
   } else if (is_variable(owner)) {
     KW_TRY(self, locate(owner));
   } else {
@@ -313,6 +328,10 @@ Result<HostValue> HostInterpreter::call_method(const Expr& expr, const Expr& cal
     self->data = std::move(value.data);
   }
   const HostType* type = self->type->plain;
+  if (program_.uses_torch) {
+    KW_TRY(std::optional<HostValue> result, call_torch_method(*self, expr, callee));
+    if (result) return *result;
+  }
   if (type->kind != TypeKind::structure || type->structure->syntax == nullptr) {
     return fail("a value of type " + type->name + " has no member functions", callee.token);
   }

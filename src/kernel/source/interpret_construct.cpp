@@ -43,6 +43,7 @@ Result<HostValue> HostInterpreter::default_value(const HostType* type, TokenInde
     KW_TRY(const HostValue element, default_value(plain->element, token));
     return HostValue{plain, HostValue::Aggregate(static_cast<std::size_t>(plain->count), element)};
   }
+  if (program_.uses_torch && is_torch_type(*plain)) return construct_torch(plain, {}, false, token);
   if (plain->kind != TypeKind::structure) return HostValue{plain, Unset{}};
   if (plain->structure->is_dim3) return construct(plain, {}, false, token);
   if (plain->structure->syntax != nullptr) {
@@ -82,6 +83,7 @@ Result<HostValue> HostInterpreter::construct(const HostType* type, const std::ve
   const StepGuard guard(*this, token);
   if (guard.error) return *guard.error;
   if (plain->kind == TypeKind::array) return construct_array(plain, values, token);
+  if (program_.uses_torch && is_torch_type(*plain)) return construct_torch(plain, values, braces, token);
   if (plain->kind == TypeKind::structure) return construct_struct(plain, values, braces, token);
   if (values.empty()) return zero_value(plain, token);
   if (values.size() > 1) return fail("too many values for " + plain->name, token);

@@ -55,9 +55,13 @@ Result<HostValue> HostInterpreter::evaluate_kind(const Expr& expr) {
       KW_TRY(const HostType* type, resolve(*expr.type));
       return construct(type, expr.children, expr.braces, expr.token);
     }
-    case ExprKind::assign:
     case ExprKind::subscript: {
+      if (program_.uses_torch) return evaluate_element(expr);
       KW_TRY(HostValue * cell, locate(expr));
+      return read(*cell, expr);
+    }
+    case ExprKind::assign: {
+      KW_TRY(HostValue * cell, evaluate_assign(expr));
       return read(*cell, expr);
     }
     case ExprKind::this_: {
@@ -96,6 +100,7 @@ Result<HostValue> HostInterpreter::read(HostValue& cell, const Expr& expr) {
     return fail(what + " is used before it has a value", expr.token);
   }
   steps_left_ -= static_cast<std::int64_t>(cell.type->bytes / 4);  // copying a struct has its price
+  if (cell.type->kind == TypeKind::list) steps_left_ -= static_cast<std::int64_t>(cell.parts().size());
   HostValue value = cell;
   value.type = cell.type->plain;
   return value;
@@ -103,8 +108,13 @@ Result<HostValue> HostInterpreter::read(HostValue& cell, const Expr& expr) {
 
 bool HostInterpreter::is_variable(const Expr& expr) {
   switch (expr.kind) {
-    case ExprKind::name:
-      return expr.name.parts.size() == 1 && find_variable(expr.name.parts[0].name) != nullptr;
+    case ExprKind::name: {
+      if (expr.name.parts.size() == 1 && find_variable(expr.name.parts[0].name) != nullptr) return true;
+      const Declared* declared = expr.name.parts.size() == 1 ? find_declared(expr.name) : nullptr;
+      const GlobalVariable* global = declared == nullptr ? nullptr : declared->variable;
+      return global != nullptr && !global->is_constant && !global->is_device && !global->generic.present &&
+             globals_.contains(global);
+    }
     case ExprKind::subscript: {
       const HostType* type = static_type(*expr.children[0]);
       return type != nullptr && type->kind == TypeKind::array;
@@ -112,9 +122,12 @@ bool HostInterpreter::is_variable(const Expr& expr) {
     case ExprKind::member:
       return expr.arrow || is_variable(*expr.children[0]);
     case ExprKind::assign:
-      return true;
-    case ExprKind::unary:
-      return expr.text == "*" || expr.text == "++" || expr.text == "--";
+      return !is_list_element(*expr.children[0]);
+    case ExprKind::unary: {
+      if (expr.text != "*") return expr.text == "++" || expr.text == "--";
+      const HostType* type = program_.uses_torch ? static_type(*expr.children[0]) : nullptr;
+      return type == nullptr || type->kind != TypeKind::optional;
+    }
     default:
       return false;
   }
@@ -133,6 +146,8 @@ Result<HostValue*> HostInterpreter::locate(const Expr& expr) {
       return fail(describe(expr) + " is not a variable", expr.token);
     }
     case ExprKind::assign:
+      // A list may grow and move: nothing may keep the place of an element.
+      if (is_list_element(*expr.children[0])) break;
       return evaluate_assign(expr);
     case ExprKind::member:
       return locate_member(expr);

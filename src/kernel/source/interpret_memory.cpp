@@ -35,6 +35,12 @@ Result<HostValue> HostInterpreter::runtime_allocate(const std::vector<HostValue>
     static_cast<void>(ignored);
   }
   if (bytes == 0) return fail("scratch memory of 0 bytes", token, "skip the allocation");
+  KW_TRY(out->data, allocate_scratch(bytes, variable_name(*expr.children[1]), false, token));
+  return success();
+}
+
+Result<DevicePointer> HostInterpreter::allocate_scratch(std::uint64_t bytes, std::string name, bool of_tensor,
+                                                        TokenIndex token) {
   if (bytes > limits_.max_scratch_bytes || scratch_bytes_ + bytes > limits_.max_scratch_bytes) {
     return fail("scratch memory of " + std::to_string(scratch_bytes_ + bytes) + " bytes is over the limit of " +
                     std::to_string(limits_.max_scratch_bytes),
@@ -43,10 +49,9 @@ Result<HostValue> HostInterpreter::runtime_allocate(const std::vector<HostValue>
   scratch_bytes_ += bytes;
   const int buffer = static_cast<int>(plan_.buffers.size());
   KW_TRY_VOID(add_step(ScratchAllocate{buffer, program_.position_of(token)}, token));
-  plan_.buffers.push_back({Buffer::Kind::scratch, variable_name(*expr.children[1]), bytes});
-  scratch_.push_back({buffer, false, token, bytes});
-  out->data = DevicePointer{buffer, 0};
-  return success();
+  plan_.buffers.push_back({Buffer::Kind::scratch, std::move(name), bytes});
+  scratch_.push_back({buffer, false, token, bytes, of_tensor});
+  return DevicePointer{buffer, 0};
 }
 
 Result<HostValue> HostInterpreter::runtime_free(const std::vector<HostValue>& arguments, const Expr& expr) {
@@ -61,6 +66,7 @@ Result<HostValue> HostInterpreter::runtime_free(const std::vector<HostValue>& ar
   if (Scratch* found = find_scratch(pointer.buffer)) {
     Scratch& scratch = *found;
     const std::string& name = plan_.buffers[static_cast<std::size_t>(scratch.buffer)].name;
+    if (scratch.of_tensor) return fail("the memory of a tensor is freed", token, "PyTorch frees it");
     if (scratch.freed) return fail("scratch memory `" + name + "` is freed twice", token);
     if (pointer.offset_bytes != 0)
       return fail("scratch memory `" + name + "` is freed by a pointer into its middle", token);

@@ -163,6 +163,7 @@ Result<HostValue> HostInterpreter::evaluate_name(const Expr& expr) {
   if (const Declared* declared = find_declared(name)) {
     if (declared->variable != nullptr) {
       KW_TRY(HostValue * cell, global_constant(*declared->variable, expr));
+      if (!cell->is_set() && !declared->variable->is_constant) return unset_global(std::string(last.name), expr.token);
       return read(*cell, expr);
     }
     if (declared->enumerator_of != nullptr) return enumerator_value(*declared->enumerator_of, declared->enumerator);
@@ -174,6 +175,9 @@ Result<HostValue> HostInterpreter::evaluate_name(const Expr& expr) {
       }
       return function_value(*declared, name, std::move(arguments));
     }
+  }
+  if (program_.uses_torch) {
+    if (const auto constant = torch_constant(name)) return *constant;
   }
   if (name.parts.size() > 1) {  // Config<4>::threads, Mode::fast through an alias
     const std::string_view owner_name = name.parts[name.parts.size() - 2].name;
@@ -197,6 +201,11 @@ Result<HostValue> HostInterpreter::evaluate_name(const Expr& expr) {
   return unknown("the name " + describe(expr), expr.token);
 }
 
+Error HostInterpreter::unset_global(const std::string& name, TokenIndex token) const {
+  return fail("the launcher uses the global variable `" + name + "`, which may change between calls", token,
+              "make it constexpr or a local variable");
+}
+
 Result<HostValue*> HostInterpreter::global_constant(const GlobalVariable& global, const Expr& use) {
   if (const auto found = globals_.find(&global); found != globals_.end()) return found->second;
   const std::string name(global.variable.name);
@@ -205,8 +214,15 @@ Result<HostValue*> HostInterpreter::global_constant(const GlobalVariable& global
                 "device memory cannot be read on the host; pass the value as a kernel argument");
   }
   if (!global.is_constant) {
-    return fail("the launcher uses the global variable `" + name + "`, which may change between calls", use.token,
-                "make it constexpr or a local variable");
+    // What it holds when the call begins is unknown; what this call stores, it may read again.
+    if (global.generic.present || !global.variable.type->suffixes.empty()) {
+      const bool pointer = !global.generic.present && global.variable.type->suffixes.size() == 1 &&
+                           global.variable.type->suffixes[0].kind == TypeSyntax::Suffix::Kind::pointer;
+      if (!pointer) return unset_global(name, use.token);
+    }
+    KW_TRY(const HostType* type, within({}, global.scope, [&] { return resolve(*global.variable.type); }));
+    KW_TRY(HostValue * cell, new_cell(type, use.token));
+    return globals_[&global] = cell;
   }
   if (global.generic.present && use.name.parts.back().arguments.empty()) {
     return unknown("the variable template `" + name + "`", use.token);

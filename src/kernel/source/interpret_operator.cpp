@@ -10,6 +10,7 @@ Result<HostValue> HostInterpreter::evaluate_unary(const Expr& expr) {
   if (expr.text == "*") {
     KW_TRY(HostValue value, evaluate_set(operand));
     if (value.type->kind == TypeKind::function) return value;  // *kernel is the kernel
+    if (value.type->kind == TypeKind::optional) return optional_value(value, expr.token);
     KW_TRY(HostValue * cell, locate_target(value, expr));
     return read(*cell, expr);
   }
@@ -56,6 +57,10 @@ Result<HostValue> HostInterpreter::evaluate_binary(const Expr& expr) {
   }
   KW_TRY(const HostValue a, evaluate_set(left));
   KW_TRY(const HostValue b, evaluate_set(right));
+  if (a.type->kind == TypeKind::tensor || b.type->kind == TypeKind::tensor) {
+    return computes("the operator " + std::string(expr.text) + " on tensors", expr.token);
+  }
+  if (a.type->kind == TypeKind::list && b.type->kind == TypeKind::list) return compare_lists(a, b, expr);
   KW_TRY_AT(HostValue result, apply_binary(expr.text, a, b, types_), expr.token);
   return result;
 }
@@ -89,18 +94,18 @@ Result<HostValue*> HostInterpreter::evaluate_assign(const Expr& expr) {
   const Expr& source = *expr.children[1];
   if (expr.text == "=") {
     if (source.kind == ExprKind::braces) {
-      KW_TRY(HostValue * cell, locate(*expr.children[0]));
+      KW_TRY(HostValue * cell, locate_to_store(*expr.children[0]));
       KW_TRY(const HostValue value, construct(cell->type->plain, source.children, true, source.token));
       KW_TRY_VOID(store(*cell, value, expr.token));
       return cell;
     }
     KW_TRY(const HostValue value, evaluate_set(source));  // C++17: the right side comes first
-    KW_TRY(HostValue * cell, locate(*expr.children[0]));
+    KW_TRY(HostValue * cell, locate_to_store(*expr.children[0]));
     KW_TRY_VOID(store(*cell, value, expr.token));
     return cell;
   }
   KW_TRY(const HostValue value, evaluate_set(source));
-  KW_TRY(HostValue * cell, locate(*expr.children[0]));
+  KW_TRY(HostValue * cell, locate_to_store(*expr.children[0]));
   KW_TRY(const HostValue old, read(*cell, *expr.children[0]));
   const std::string_view op = expr.text.substr(0, expr.text.size() - 1);
   KW_TRY_AT(const HostValue result, apply_binary(op, old, value, types_), expr.token);
@@ -110,7 +115,7 @@ Result<HostValue*> HostInterpreter::evaluate_assign(const Expr& expr) {
 
 Result<HostValue> HostInterpreter::evaluate_step(const Expr& expr) {
   const Expr& operand = *expr.children[0];
-  KW_TRY(HostValue * cell, locate(operand));
+  KW_TRY(HostValue * cell, locate_to_store(operand));
   KW_TRY(const HostValue old, read(*cell, operand));
   if (old.type->kind == TypeKind::bool_) return unknown("++ on a bool", expr.token);
   KW_TRY_AT(const HostValue next,

@@ -160,14 +160,23 @@ Result<HostInterpreter::Flow> HostInterpreter::execute_range_for(const Stmt& sta
            construct_array(types_.array_of(first.type->plain, 0), statement.value->children, statement.token));
     KW_TRY(array, new_cell(list.type, statement.token));
     array->data = std::move(list.data);
-  } else {
+  } else if (is_variable(*statement.value)) {
     KW_TRY(array, locate(*statement.value));
-  }
-  if (array->type->kind != TypeKind::array || !array->is_aggregate()) {
-    return unknown("a loop over something that is not an array", statement.token);
+  } else {
+    KW_TRY(HostValue list, evaluate_set(*statement.value));
+    KW_TRY(array, new_cell(list.type, statement.token));
+    array->data = std::move(list.data);
   }
   const bool reference =
       !variable.type->suffixes.empty() && variable.type->suffixes.back().kind != TypeSyntax::Suffix::Kind::pointer;
+  if (array->type->kind == TypeKind::list && array->is_aggregate()) {
+    if (reference && !variable.type->is_const) return unknown("a loop that changes a list", statement.token);
+    KW_TRY(HostValue * copy, new_cell(array->type, statement.token));  // the list may grow meanwhile
+    copy->data = array->data;
+    array = copy;
+  } else if (array->type->kind != TypeKind::array || !array->is_aggregate()) {
+    return unknown("a loop over something that is not an array", statement.token);
+  }
   for (std::size_t i = 0; i < array->parts().size(); ++i) {
     if (--steps_left_ < 0) return fail("the launcher does not end within its budget of steps", statement.token);
     open_scope();

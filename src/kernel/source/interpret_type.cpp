@@ -113,6 +113,10 @@ Result<const HostType*> HostInterpreter::resolve_name(const Name& name, std::siz
     }
     if (frame().self_type->structure->syntax->name == last.name) return frame().self_type;
   }
+  if (program_.uses_torch) {
+    KW_TRY(const HostType* type, torch_type(name, parts, token));
+    if (type != nullptr) return type;
+  }
   const bool standard = parts == 1 || name.parts[0].name == "std" || name.parts[0].name == "cuda";
   if (const HostType* type = types_.named(last.name); type != nullptr && standard) return type;
   if (const auto error = unread_declaration(last.name)) return *error;

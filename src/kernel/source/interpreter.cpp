@@ -69,6 +69,7 @@ Error HostInterpreter::at(Error error, TokenIndex token) const {
 
 Result<LaunchPlan> HostInterpreter::run() {
   stack_base_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (program_.extension_entry != nullptr) return run_extension(*program_.extension_entry);
   const FunctionSyntax* launcher = nullptr;
   for (const FunctionSyntax* function : program_.functions) {
     if (function->name == "launch" && function->scope.empty() && function->has_body && !function->is_global) {
@@ -187,7 +188,7 @@ Result<void> HostInterpreter::bind_parameters(const FunctionSyntax& launcher) {
 
 Result<void> HostInterpreter::check_scratch_freed() {
   for (const Scratch& scratch : scratch_) {
-    if (!scratch.freed) {
+    if (!scratch.freed && !scratch.of_tensor) {
       return fail("scratch memory `" + plan_.buffers[static_cast<std::size_t>(scratch.buffer)].name +
                       "` is allocated and never freed",
                   scratch.token, "call cudaFreeAsync(pointer, stream) before the launcher returns");

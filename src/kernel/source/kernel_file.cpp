@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernel/source/extension_file.h"
 #include "kernel/source/host_parser.h"
 #include "kernel/source/host_syntax.h"
 
@@ -101,11 +102,17 @@ Result<KernelFile> read_kernel_file(std::string_view text, std::string_view file
   program->stream = lex(program->text, file);
   if (!program->stream.errors.empty()) return program->stream.errors.front();
   KW_TRY(program->source, preprocess(program->stream));
+  program->uses_torch = includes_torch(program->source.includes);
   HostParser(*program).parse_file();
 
   KernelFile result;
   result.file = file;
-  KW_TRY(result.launcher, find_launcher(*program));
+  if (is_extension(*program)) {
+    KW_TRY(program->extension_entry, find_extension_entry(*program));
+    result.launcher = program->position_of(program->extension_entry->token);
+  } else {
+    KW_TRY(result.launcher, find_launcher(*program));
+  }
   KW_TRY(result.device_source, cut_host_code(*program));
   for (const FunctionSyntax* function : program->functions) {
     if (function->is_global && function->has_body && !function->is_specialisation) {

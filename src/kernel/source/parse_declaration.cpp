@@ -210,6 +210,7 @@ void HostParser::parse_one_declaration() {
 
 void HostParser::read_declaration(const Outline& outline, bool extern_c) {
   if (is("asm") || is("friend")) return;
+  if (is("PYBIND11_MODULE") || token().text.starts_with("TORCH_LIBRARY")) return parse_exports();
   TemplateSyntax generic;
   while (is("template")) {
     advance();
@@ -247,6 +248,38 @@ void HostParser::read_declaration(const Outline& outline, bool extern_c) {
     return;
   }
   parse_function_or_variables(outline, std::move(specifiers), generic);
+}
+
+// PYBIND11_MODULE(NAME, m) { m.def("forward", &forward, "help"); } by its tokens: what else stands there does not
+// matter.
+void HostParser::parse_exports() {
+  advance();
+  const std::size_t close = matching_close(at_);
+  if (!is("(") || close >= end_ || close <= at_ + 1) return;
+  const std::string_view module = program_.tokens[close - 1].text;
+  constexpr std::size_t max_exports = 64;
+  for (at_ = close + 1; !at_end() && program_.exports.size() < max_exports; advance()) {
+    const bool exports = is(module) && is(".", 1) && (is("def", 2) || is("impl", 2)) && is("(", 3);
+    if (!exports || token(4).kind != TokenKind::string || !is(",", 5)) continue;
+    ExportedFunction exported;
+    exported.token = here();
+    const std::string_view quoted = token(4).text;
+    if (quoted.size() >= 2) exported.python_name = quoted.substr(1, quoted.size() - 2);
+    std::size_t ahead = is("&", 6) ? 7 : 6;
+    for (std::size_t wrap = ahead; is_identifier(wrap) && wrap < ahead + 6; ++wrap) {  // torch::wrap_pybind_function(f)
+      if (is("wrap_pybind_function", wrap) && is("(", wrap + 1)) ahead = wrap + (is("&", wrap + 2) ? 3 : 2);
+      if (is("::", wrap + 1)) ++wrap;
+    }
+    while (is_identifier(ahead)) {
+      exported.function += token(ahead).text;
+      if (!is("::", ahead + 1)) break;
+      exported.function += "::";
+      ahead += 2;
+    }
+    const bool plain = is(",", ahead + 1) || is(")", ahead + 1);
+    if (!plain) exported.function.clear();
+    program_.exports.push_back(std::move(exported));
+  }
 }
 
 void HostParser::parse_using() {

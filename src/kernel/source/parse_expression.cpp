@@ -33,6 +33,12 @@ constexpr std::array<Operator, 17> binary_operators = {{{"||", 1},
                                                         {"and", 2}}};
 constexpr std::array<std::string_view, 10> assignments = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<="};
 
+// Members of a tensor that are templates: a `<` behind them compares nothing.
+bool is_tensor_template(std::string_view member) {
+  return member == "data_ptr" || member == "const_data_ptr" || member == "mutable_data_ptr" || member == "data" ||
+         member == "item" || member.starts_with("packed_accessor") || member == "accessor";
+}
+
 // Resets what only holds directly inside <...> or <<<...>>>.
 class Brackets {
  public:
@@ -228,11 +234,14 @@ const Expr* HostParser::parse_postfix(const Expr* operand) {
     } else if (is(".") || is("->")) {
       const bool arrow = is("->");
       advance();
-      take("template");
+      const bool is_template = take("template");
       const std::string_view member = take_identifier("a member's name");
       Expr* expr = make(ExprKind::member, at, {operand});
       expr->arrow = arrow;
       expr->text = member;
+      if (is("<") && (is_template || (program_.uses_torch && is_tensor_template(member)))) {
+        expr->name.parts.push_back({member, true, parse_template_arguments()});
+      }
       operand = expr;
     } else if (is("++") || is("--")) {
       Expr* expr = make(ExprKind::postfix, at, {operand});

@@ -71,6 +71,8 @@ TemplateArgument HostParser::parse_template_argument() {
 bool HostParser::names_type(const Name& name) const {
   if (name.parts.empty()) return false;
   const NamePart& last = name.parts.back();
+  // at::ScalarType::Half is a value, at::Half is a type.
+  if (name.parts.size() > 1 && name.parts[name.parts.size() - 2].name == "ScalarType") return false;
   const NameKind kind = names_.find(last.name);
   return kind == NameKind::type || (kind == NameKind::type_template && last.has_arguments);
 }

@@ -20,6 +20,11 @@ inline constexpr std::string_view predefined_text = R"(
 #define __STDC_HOSTED__ 1
 #define __LP64__ 1
 #define NULL nullptr
+#define C10_HOST_DEVICE __host__ __device__
+#define C10_DEVICE __device__
+#define C10_HOST __host__
+#define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__(threads)
+#define C10_LAUNCH_BOUNDS_2(threads, blocks) __launch_bounds__(threads, blocks)
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)
 #define SCHAR_MAX 127

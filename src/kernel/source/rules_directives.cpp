@@ -111,7 +111,7 @@ class DirectiveRules {
                       "remove it");
       }
       if (token.is("__CUDACC_RTC__") || token.is("__NVRTC__") || token.is("__NVCC__") ||
-          token.text.starts_with("__CUDACC_VER_")) {
+          token.is("__CUDACC_VER_BUILD__")) {  // the versions are those of nvcc, MAJOR and MINOR the same for all
         return report(directive, "build-macro", std::string(token.text) + " tells which compiler is at work",
                       "write the same code for every compiler");
       }
@@ -132,7 +132,23 @@ std::string forbidden_pragma(std::string_view text) {
   if (begin == text.npos) return "";
   const std::size_t end = std::min(text.find_first_of(" \t(", begin), text.size());
   const std::string_view word = text.substr(begin, end - begin);
-  if (word == "unroll" || word == "nounroll" || word == "once") return "";
+  static const std::unordered_set<std::string_view> harmless = {"unroll",
+                                                                "nounroll",
+                                                                "once",
+                                                                "region",
+                                                                "endregion",
+                                                                "ivdep",
+                                                                "nv_diag_suppress",
+                                                                "diag_suppress",
+                                                                "nv_diag_once",
+                                                                "diag_default",
+                                                                "nv_exec_check_disable",
+                                                                "omp",
+                                                                "nv_diag_default",
+                                                                "diag_warning",
+                                                                "nv_diag_warning",
+                                                                "hd_warning_disable"};
+  if (harmless.contains(word)) return "";
   return "#pragma " + std::string(word.substr(0, 40)) + " changes how the file is compiled";
 }
 
@@ -153,7 +169,13 @@ std::vector<std::string> default_allowed_headers() {
           "set", "sstream", "stdexcept", "string", "string_view", "unordered_map", "unordered_set", "vector",
           // and their C names
           "assert.h", "float.h", "inttypes.h", "limits.h", "math.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
-          "string.h"};
+          "string.h",
+          // of libraries whose functions are refused where they are used
+          "time.h", "ctime", "chrono", "omp.h", "unistd.h", "sys/time.h", "sys/types.h", "cstdarg", "cctype", "cerrno",
+          "random", "cublas_v2.h", "cublasLt.h", "cudnn.h", "curand.h", "cuda_profiler_api.h", "nvtx3/nvToolsExt.h",
+          "nvToolsExt.h",
+          // PyTorch's, for extension files: read and never compiled; device code gets kw_torch.h
+          "torch/*", "ATen/*", "c10/*", "pybind11/*", "THC/*"};
 }
 
 void check_directives(RuleInput& input, const Policy& policy) { DirectiveRules(input, policy).run(); }

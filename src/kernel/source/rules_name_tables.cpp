@@ -42,8 +42,8 @@ const std::vector<NameGroup>& groups() {
        {"abort", "exit", "_exit", "_Exit", "quick_exit", "terminate"}},
       {{"build-macro", Mention::anywhere, "lets the program depend on when or by which compiler it is built",
         "write the same code for every compiler"},
-       {"__TIME__", "__DATE__", "__TIMESTAMP__", "__CUDACC_RTC__", "__NVRTC__", "__CUDACC_VER_MAJOR__",
-        "__CUDACC_VER_MINOR__", "__CUDACC_VER_BUILD__", "__NVCC__", "__CUDACC_DEBUG__"}},
+       {"__TIME__", "__DATE__", "__TIMESTAMP__", "__CUDACC_RTC__", "__NVRTC__", "__CUDACC_VER_BUILD__", "__NVCC__",
+        "__CUDACC_DEBUG__"}},
       {{"grid-dependency", Mention::anywhere, "lets kernels overlap in time", "let launches follow each other"},
        {"cudaTriggerProgrammaticLaunchCompletion", "cudaGridDependencySynchronize",
         "cudaLaunchAttributeProgrammaticStreamSerialization", "griddepcontrol_wait",
@@ -259,7 +259,49 @@ std::string_view library_of(std::string_view name, bool is_call) {
 }
 
 bool is_library_namespace(std::string_view name) {
-  static const Names names = {"torch", "at", "c10", "thrust", "cutlass", "cute", "raft", "rmm", "boost", "pybind11"};
+  static const Names names = {"thrust", "cutlass", "cute", "raft", "rmm", "boost"};
+  return names.contains(name) || is_torch_namespace(name);
+}
+
+bool is_torch_namespace(std::string_view name) {
+  return name == "torch" || name == "at" || name == "c10" || name == "pybind11";
+}
+
+bool is_allowed_torch_call(std::string_view name) {
+  static const Names names = {"empty",
+                              "zeros",
+                              "ones",
+                              "full",
+                              "empty_like",
+                              "zeros_like",
+                              "ones_like",
+                              "full_like",
+                              "dtype",
+                              "device",
+                              "Device",
+                              "Tensor",
+                              "TensorOptions",
+                              "IntArrayRef",
+                              "getCurrentCUDAStream",
+                              "getDefaultCUDAStream",
+                              "getCurrentDeviceProperties",
+                              "current_device",
+                              "device_of",
+                              "CUDAGuard",
+                              "OptionalCUDAGuard",
+                              "DeviceGuard",
+                              "OptionalDeviceGuard",
+                              "ceil_div",
+                              "ATenCeilDiv",
+                              "Half",
+                              "BFloat16",
+                              "arg",
+                              "wrap_pybind_function"};
+  return names.contains(name);
+}
+
+bool is_allowed_torch_in_device(std::string_view name) {
+  static const Names names = {"Half", "BFloat16", "acc_type", "opmath_type", "Tensor"};
   return names.contains(name);
 }
 

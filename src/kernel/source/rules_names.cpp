@@ -29,6 +29,10 @@ class NameRules {
       if (token.kind != TokenKind::identifier || is_member() || members_.contains(at_)) continue;
       if (token.is("new") || token.is("delete")) {
         check_new_delete();
+      } else if (token.is("namespace") && behind() != nullptr && !before_is("using") &&
+                 (is_torch_namespace(behind()->text) || behind()->is("std"))) {
+        report("library-redefinition", "the namespace " + std::string(behind()->text) + " belongs to a library",
+               "choose another name");
       } else if (token.is("import") && behind() != nullptr &&
                  (behind()->is("<") || behind()->kind == TokenKind::string)) {
         report("include", "an import of a header", "include only headers of the allowed list");
@@ -79,6 +83,8 @@ class NameRules {
     } else if (is_compiler_internal(name)) {
       report("compiler-internal", std::string(name.substr(0, 60)) + " is internal to the compiler",
              "use CUDA's documented intrinsics");
+    } else if (behind() != nullptr && behind()->is("::") && is_torch_namespace(name)) {
+      check_torch_name();
     } else if (behind() != nullptr && behind()->is("::") && is_library_namespace(name)) {
       report("library-fallback", "the namespace " + std::string(name) + " belongs to a library",
              "compute the result in kernels of this file");
@@ -86,6 +92,22 @@ class NameRules {
       report("library-fallback", "cub::" + std::string(name.substr(0, 60)) + " launches a library's kernels",
              "use CUB's block and warp algorithms inside a kernel of this file");
     }
+  }
+
+  // `torch::empty(...)` makes a tensor, `at::matmul(...)` computes. Types and constants do nothing.
+  void check_torch_name() {
+    std::size_t last = at_;
+    while (last + 2 < tokens_.size() && tokens_[last + 1].is("::") && tokens_[last + 2].kind == TokenKind::identifier) {
+      last += 2;
+    }
+    const std::string_view name = tokens_[last].text;
+    const bool call = last + 1 < tokens_.size() && tokens_[last + 1].is("(");
+    if (before_is("::") || before_is("using")) return;
+    const bool device = reading_.sides[at_] == Side::device;
+    if (device ? is_allowed_torch_in_device(name) : !call || is_allowed_torch_call(name)) return;
+    const std::string full = std::string(tokens_[at_].text) + "::" + std::string(name.substr(0, 60));
+    report("library-fallback", full + " computes outside of this file's kernels",
+           "compute the result in kernels of this file");
   }
 
   // Whether a word that honest code also uses for its own things means the library's function here.

@@ -36,6 +36,10 @@ bool is_runtime_type_or_constant(std::string_view name);
 // "cuBLAS" for cublasSgemm; empty for names of no known library.
 std::string_view library_of(std::string_view name, bool is_call);
 bool is_library_namespace(std::string_view name);
+// torch, at, c10, pybind11: extension files may use them for tensors and not to compute.
+bool is_torch_namespace(std::string_view name);
+bool is_allowed_torch_call(std::string_view name);       // in host code: torch::empty
+bool is_allowed_torch_in_device(std::string_view name);  // c10::Half, at::acc_type
 
 // `__nvvm_*`, `__builtin_*` and the like, except the few that are documented and harmless.
 bool is_compiler_internal(std::string_view name);

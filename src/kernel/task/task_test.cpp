@@ -51,6 +51,17 @@ TEST(Expression, RefusesWhatItDoesNotKnow) {
   EXPECT_FALSE(Expression::parse("m")->evaluate({{"n", 1}}).ok());
 }
 
+TEST(TaskYaml, HasAsManyInputsAsADeepNetworkButNotMore) {
+  for (const int count : {300, 513}) {
+    std::string inputs = "inputs:\n";
+    for (int i = 0; i < count; ++i) inputs += "  w" + std::to_string(i) + ": {dtype: float32, shape: [rows, cols]}\n";
+    const auto task = parse_task(replaced(softmax_yaml, "inputs:\n", inputs), "many.yaml");
+    EXPECT_EQ(task.ok(), count == 300);
+    if (task.ok()) continue;
+    EXPECT_NE(task.error().message.find("more than 512 inputs"), std::string::npos);
+  }
+}
+
 TEST(Sizes, ReadsAndWritesTheCommandLineForm) {
   EXPECT_EQ(to_string(*parse_sizes("rows=7,cols=129")), "cols=129,rows=7");
   for (const std::string text :

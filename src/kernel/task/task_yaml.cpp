@@ -11,7 +11,7 @@
 namespace kw {
 namespace {
 
-constexpr std::size_t max_tensors = 64;
+constexpr std::size_t max_tensors = 512;  // a deep network has hundreds of parameters
 constexpr std::size_t max_rank = 8;
 constexpr std::size_t max_size_entries = 64;
 constexpr std::size_t max_name_bytes = 64;
@@ -223,7 +223,7 @@ class TaskReader {
     if (!map.IsMap() || map.size() == 0) {
       return error(map, std::string("'") + key + "' must be a map such as {x: {dtype: float32, shape: [n]}}");
     }
-    if (map.size() > max_tensors) return error(map, std::string("there are more than 64 ") + key);
+    if (map.size() > max_tensors) return error(map, "there are more than " + std::to_string(max_tensors) + " " + key);
     std::vector<TensorSpec> specs;
     for (const auto& entry : map) {
       KW_TRY(TensorSpec spec, tensor(entry.first, entry.second, is_input));

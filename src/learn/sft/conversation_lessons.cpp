@@ -1,7 +1,8 @@
 #include "learn/sft/conversation_lessons.h"
 
 #include <numeric>
-#include <set>
+
+#include "learn/sft/retold_conversation.h"
 
 namespace kw {
 namespace {
@@ -16,37 +17,54 @@ bool worked(const Turn& turn, const TurnSample& sample, const Verdict* given) {
   return given->time_us && sample.verdict->time_us && *sample.verdict->time_us * worth_learning <= *given->time_us;
 }
 
-Result<ConversationLessons> ConversationLessons::load(EpisodeStore& store, std::uint64_t seed, std::int64_t longest) {
+Result<ConversationLessons> ConversationLessons::load(EpisodeStore& store, std::uint64_t seed, std::int64_t longest,
+                                                      Scribe& scribe) {
   ConversationLessons found;
   found.seed_ = seed;
   found.longest_ = longest;
-  std::set<std::vector<TokenId>> seen;
   KW_TRY(const std::vector<StoredSummary> all, store.list());
   for (const StoredSummary& summary : all) {
     if (summary.end == EpisodeEnd::unfinished) continue;
     KW_TRY(const auto episode, store.find(summary.identity));
-    if (!episode) continue;
-    for (const Turn& turn : episode->turns) {
-      const Verdict* given = episode->given_verdict.get();
-      if (turn.given_turn >= 0)
-        given = chosen_sample(episode->turns[static_cast<std::size_t>(turn.given_turn)]).verdict.get();
-      for (const TurnSample& sample : turn.samples) {
-        ++found.answers_;
-        if (!worked(turn, sample, given)) continue;
-        Lesson lesson;
-        lesson.kind = turn.role == AgentRole::generator     ? LessonKind::generate
-                      : given != nullptr && !given->correct ? LessonKind::repair
-                                                            : LessonKind::optimise;
-        lesson.tokens = turn.prompt;
-        lesson.answer = static_cast<std::int64_t>(turn.prompt.size());
-        lesson.tokens.insert(lesson.tokens.end(), sample.tokens.begin(), sample.tokens.end());
-        if (static_cast<std::int64_t>(lesson.tokens.size()) > longest || !seen.insert(lesson.tokens).second) continue;
-        found.lessons_.push_back(std::move(lesson));
-      }
-    }
+    if (episode) KW_TRY_VOID(found.add(*episode, scribe));
   }
+  found.seen_.clear();
   if (found.lessons_.empty()) return Error{"no answer in these conversations worked", "", {}};
   return found;
+}
+
+Result<void> ConversationLessons::add(const StoredEpisode& episode, Scribe& scribe) {
+  std::optional<RetoldConversation> retold;
+  for (const Turn& turn : episode.turns) {
+    const Verdict* given = episode.given_verdict.get();
+    if (turn.given_turn >= 0)
+      given = chosen_sample(episode.turns[static_cast<std::size_t>(turn.given_turn)]).verdict.get();
+    for (const TurnSample& sample : turn.samples) {
+      ++answers_;
+      if (!worked(turn, sample, given)) continue;
+      const bool of_another = sample.tokens.empty();
+      RetoldConversation::Retold told{turn.prompt, sample.tokens};
+      if (of_another) {
+        if (!retold) {
+          KW_TRY(retold, RetoldConversation::from(episode));
+        }
+        auto words = retold->tell(turn, sample, scribe);
+        if (!words.ok()) continue;  // it does not fit into this model's prompts
+        told = std::move(words).value();
+      }
+      Lesson lesson;
+      lesson.kind = turn.role == AgentRole::generator     ? LessonKind::generate
+                    : given != nullptr && !given->correct ? LessonKind::repair
+                                                          : LessonKind::optimise;
+      lesson.answer = static_cast<std::int64_t>(told.prompt.size());
+      lesson.tokens = std::move(told.prompt);
+      lesson.tokens.insert(lesson.tokens.end(), told.answer.begin(), told.answer.end());
+      if (static_cast<std::int64_t>(lesson.tokens.size()) > longest_ || !seen_.insert(lesson.tokens).second) continue;
+      lessons_.push_back(std::move(lesson));
+      retold_ += of_another;
+    }
+  }
+  return {};
 }
 
 Result<std::optional<Lesson>> ConversationLessons::at(std::uint64_t index, Scribe&) const {

@@ -1,7 +1,10 @@
 #pragma once
 // Lessons from conversations that the agents had themselves (stage 1.5): answers that worked, exactly as they were
-// sampled. A Generator's worked when the kernel is right; an Optimizer's when it repaired the kernel it was given, or
-// made it faster.
+// sampled. Answers of an endpoint, which have no tokens of ours, are told in the learner's own words
+// (retold_conversation.h). A Generator's worked when the kernel is right; an Optimizer's when it repaired the kernel it
+// was given, or made it faster.
+
+#include <set>
 
 #include "agents/episode/episode_store.h"
 #include "learn/lesson/lesson.h"
@@ -13,18 +16,25 @@ bool worked(const Turn& turn, const TurnSample& sample, const Verdict* given);
 
 class ConversationLessons : public LessonSource {
  public:
-  // All finished conversations of the store; equal answers to equal prompts count once. Fails when none worked.
-  static Result<ConversationLessons> load(EpisodeStore& store, std::uint64_t seed, std::int64_t longest);
+  // All finished conversations of the store; equal answers to equal prompts count once. Fails when none worked. The
+  // scribe is the learner's.
+  static Result<ConversationLessons> load(EpisodeStore& store, std::uint64_t seed, std::int64_t longest,
+                                          Scribe& scribe);
 
   // Lesson i: every answer once in each round, each round in another order.
   Result<std::optional<Lesson>> at(std::uint64_t index, Scribe& scribe) const override;
   std::int64_t longest() const override { return longest_; }
   const std::vector<Lesson>& lessons() const { return lessons_; }
   std::int64_t answers() const { return answers_; }  // that were looked at
+  std::int64_t retold() const { return retold_; }    // of the lessons, those from another model
 
  private:
+  Result<void> add(const StoredEpisode& episode, Scribe& scribe);
+
   std::vector<Lesson> lessons_;
+  std::set<std::vector<TokenId>> seen_;
   std::int64_t answers_ = 0;
+  std::int64_t retold_ = 0;
   std::uint64_t seed_ = 0;
   std::int64_t longest_ = 0;
 };

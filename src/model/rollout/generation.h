@@ -19,6 +19,7 @@ enum class FinishReason {
   length,     // max_tokens
   context,    // the model's context, or the memory for keys and values, holds no longer sequence
   cancelled,  // what there was by then is in the result
+  failed,     // there is no answer: whoever was asked, elsewhere, did not give one
 };
 std::string_view to_string(FinishReason reason);  // "stop_token"
 
@@ -44,6 +45,12 @@ struct GenerationRequest {
 
 std::uint64_t sample_seed(std::uint64_t seed, std::int64_t sample);
 
+// What an answer from elsewhere cost, as whoever gave it counts: which tokens those were is not known here.
+struct TokenUsage {
+  std::int64_t prompt_tokens = 0;
+  std::int64_t answer_tokens = 0;
+};
+
 struct GeneratedSample {
   std::vector<std::int32_t> tokens;  // exactly as sampled: the stop token and what completed a stop string included
   std::vector<float> log_probs;      // one for each token
@@ -52,12 +59,19 @@ struct GeneratedSample {
   // Of the first and the last token: they differ when the weights were replaced meanwhile.
   std::int64_t weights_version = -1;
   std::int64_t last_weights_version = -1;
+  TokenUsage usage;                    // of an answer from elsewhere
+  std::string problem;                 // with `failed`: why, in one sentence
   std::int64_t recomputed_tokens = 0;  // because memory ran out or weights changed; the answer does not depend on it
   // Seconds since submit().
   double started_s = 0;  // first time it was part of a step
   double first_token_s = 0;
   double finished_s = 0;
 };
+
+// Of an answer, wherever it comes from.
+inline std::int64_t token_count(const std::vector<std::int32_t>& tokens, const TokenUsage& usage) {
+  return tokens.empty() ? usage.answer_tokens : static_cast<std::int64_t>(tokens.size());
+}
 
 struct GenerationResult {
   RequestId id = 0;

@@ -22,6 +22,8 @@ std::string_view to_string(FinishReason reason) {
       return "context";
     case FinishReason::cancelled:
       return "cancelled";
+    case FinishReason::failed:
+      return "failed";
   }
   return "unknown";
 }

@@ -14,8 +14,8 @@
 #include <set>
 #include <vector>
 
+#include "model/rollout/answer_source.h"
 #include "model/rollout/answer_text.h"
-#include "model/rollout/generation.h"
 #include "model/rollout/page_pool.h"
 #include "model/tokenizer/tokenizer.h"
 
@@ -26,47 +26,30 @@ struct RolloutOptions {
   std::int64_t most_running = 256;  // sequences that have pages
 };
 
-// Counts since the start.
-struct RolloutStatistics {
-  std::int64_t steps = 0;
-  std::int64_t sampled_tokens = 0;
-  std::int64_t prompt_tokens = 0;      // computed for the first time, the samples' shared part once
-  std::int64_t recomputed_tokens = 0;  // computed again
-  std::int64_t preemptions = 0;
-  std::int64_t flushes = 0;  // of all pages, by new weights
-  std::int64_t copied_pages = 0;
-  std::int64_t most_pages = 0;  // in use at a time
-};
-
-class Rollout {
+class Rollout : public AnswerSource {
  public:
   // Both outlive it. Without a tokenizer there are no texts and no stop strings.
   explicit Rollout(Decoder& decoder, const Tokenizer* tokenizer = nullptr, RolloutOptions options = {});
-  ~Rollout();
+  ~Rollout() override;
   Rollout(const Rollout&) = delete;
   Rollout& operator=(const Rollout&) = delete;
 
-  // From any thread. What is wrong with a request is said here.
-  Result<RequestId> submit(GenerationRequest request);
-  void cancel(RequestId id);  // one that has ended, or never was, is ignored
-  std::vector<GenerationResult> take_finished();
-  bool idle() const;  // nothing is waiting or in progress; results may be there
-
-  // One step of the decoder, by the thread that owns it. False: there was nothing to do. After an error everything is
-  // as before the step, and it can be tried again.
-  Result<bool> advance();
-
-  // Takes what was submitted and cancelled, by the owner's thread and not from a callback: requests that are cancelled
-  // give their rows and pages back now, not with the next step.
-  void settle() { take_submissions(); }
+  Result<RequestId> submit(GenerationRequest request) override;
+  void cancel(RequestId id) override;
+  std::vector<GenerationResult> take_finished() override;
+  bool idle() const override;
+  // One step of the decoder.
+  Result<bool> advance() override;
+  // Requests that are cancelled give their rows and pages back now, not with the next step.
+  void settle() override { take_submissions(); }
 
   // Submits all and advances until they are done; results in the order of the requests. Others' requests go on.
   Result<std::vector<GenerationResult>> generate(std::vector<GenerationRequest> requests);
 
-  const RolloutStatistics& statistics() const { return statistics_; }  // owner's thread only
-  std::int64_t used_pages() const { return pool_.used(); }             // the same
-  // Sequences that have pages, shared beginnings of prompts too; the same.
-  std::int64_t running() const { return static_cast<std::int64_t>(running_.size()); }
+  const RolloutStatistics& statistics() const override { return statistics_; }
+  std::int64_t used_pages() const override { return pool_.used(); }
+  // Sequences that have pages, shared beginnings of prompts too.
+  std::int64_t running() const override { return static_cast<std::int64_t>(running_.size()); }
 
  private:
   struct Group;

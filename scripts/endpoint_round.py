@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""A model elsewhere teaches one of ours: a service serves the tiny agents on a Unix socket, `train gather` talks with them as with any
+endpoint, and a pupil learns from what the judge found right. The pupil is a tiny model that has forgotten most of what it could: it was
+trained on a single family with a learning rate that is far too high. Prints its held-out score before and after.
+
+    scripts/endpoint_round.py [--tasks 48] [--steps 60] [--questions 24] [--folder DIR]"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = str(ROOT / "build" / "kernelwright")
+
+
+def run(*arguments):
+    print("$ kernelwright " + " ".join(map(str, arguments)), flush=True)
+    began = time.monotonic()
+    done = subprocess.run([PROGRAM, *map(str, arguments), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode > 1:
+        sys.exit(done.stderr[-2000:])
+    return json.loads(done.stdout), time.monotonic() - began, done.stderr
+
+
+def score(model, questions):
+    """Right answers to tasks that training never draws, greedily."""
+    result, seconds, _ = run("evaluate", model, "--exam", "generator", "--split", "composition", "--tasks", questions, "--backend",
+                             "emulator")
+    answers = result["answers"]
+    right = sum(bool(answer.get("correct")) for answer in answers)
+    print(f"  {right} of {len(answers)} held-out tasks solved ({seconds:.0f} s)", flush=True)
+    return right, len(answers)
+
+
+def teach(folder, arguments):
+    socket = folder / "teacher.sock"
+    service = subprocess.Popen([PROGRAM, "serve", "--socket", str(socket), "--model", "tiny", "--backend", "emulator", "--quiet", "--runs",
+                                str(folder / "runs")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        store, teacher = folder / "talk.db", f"unix:{socket}#tiny"
+        end = time.monotonic() + 600
+        while not socket.exists() or subprocess.run(["curl", "-sf", "--unix-socket", str(socket), "http://localhost/ready"],
+                                                    capture_output=True).returncode != 0:
+            if time.monotonic() > end or service.poll() is not None:
+                sys.exit("the service did not start")
+            time.sleep(0.2)
+        gathered, seconds, _ = run("train", "gather", store, "--model", teacher, "--tasks", arguments.tasks, "--turns", 1, "--samples", 2,
+                                   "--temperature", 0.5)
+        print(f"  {gathered['conversations']} conversations, {gathered['worked']} of {gathered['answers']} answers worked "
+              f"({seconds:.0f} s)", flush=True)
+        return store
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", type=int, default=48, help="that the teacher is asked about")
+    parser.add_argument("--steps", type=int, default=60, help="of the pupil")
+    parser.add_argument("--questions", type=int, default=24, help="of each exam")
+    parser.add_argument("--folder", help="kept; default: a temporary one")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(arguments.folder or temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        store = teach(folder, arguments)
+        forgetful, pupil = folder / "forgetful", folder / "pupil"
+        run("train", "sft", forgetful, "--model", "tiny", "--families", "transpose", "--steps", 12, "--batch", 1024, "--lr", 0.02,
+            "--evaluations", 0)
+        before = score(forgetful, arguments.questions)
+        _, seconds, said = run("train", "sft", pupil, "--model", forgetful, "--conversations", store, "--own-share", 1, "--steps",
+                               arguments.steps, "--batch", 2048, "--lr", 0.001, "--evaluations", 0)
+        told = [line for line in said.splitlines() if "worth learning from" in line]
+        print(f"  {told[0] if told else ''} ({seconds:.0f} s)", flush=True)
+        after = score(pupil, arguments.questions)
+    print(f"held-out score: {before[0]}/{before[1]} before, {after[0]}/{after[1]} after")
+    return 0 if after[0] > before[0] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
