@@ -6,18 +6,6 @@
 namespace kw {
 namespace {
 
-bool is_reference(const TypeSyntax& type) {
-  using Kind = TypeSyntax::Suffix::Kind;
-  return !type.suffixes.empty() &&
-         (type.suffixes.back().kind == Kind::lvalue_reference || type.suffixes.back().kind == Kind::rvalue_reference);
-}
-
-bool accepts(const FunctionSyntax& function, std::size_t arguments) {
-  std::size_t required = 0;
-  for (const ParameterSyntax& parameter : function.parameters) required += parameter.initial == nullptr;
-  return arguments >= required && arguments <= function.parameters.size();
-}
-
 bool prints(std::string_view name) {
   return name == "printf" || name == "fprintf" || name == "puts" || name == "fputs" || name == "fflush" ||
          name == "perror";

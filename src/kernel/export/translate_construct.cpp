@@ -3,16 +3,6 @@
 #include "kernel/export/launcher_translator.h"
 
 namespace kw {
-namespace {
-
-bool is_reference(const TypeSyntax& type) {
-  using Kind = TypeSyntax::Suffix::Kind;
-  return !type.suffixes.empty() &&
-         (type.suffixes.back().kind == Kind::lvalue_reference || type.suffixes.back().kind == Kind::rvalue_reference);
-}
-
-}  // namespace
-
 Result<LauncherTranslator::Code> LauncherTranslator::initial_code(const HostType* type, const Expr& value) {
   if (value.kind == ExprKind::braces) return build(type->plain, value.children, true, value.token);
   KW_TRY(Code code, translate(value));

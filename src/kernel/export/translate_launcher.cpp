@@ -178,13 +178,7 @@ Result<void> LauncherTranslator::translate_body(const FunctionSyntax& launcher) 
 
 Result<LauncherTranslation> LauncherTranslator::run() {
   stack_base_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const FunctionSyntax* launcher = nullptr;
-  for (const FunctionSyntax* function : program_.functions) {
-    if (function->name == "launch" && function->scope.empty() && function->has_body && !function->is_global) {
-      launcher = function;
-    }
-  }
-  KW_CHECK(launcher != nullptr);  // read_kernel_file found it
+  const FunctionSyntax* launcher = &this->launcher();
   frames_.push_back(std::make_unique<Frame>());
   open_scope();
   KW_TRY_VOID(check_signature(*launcher));

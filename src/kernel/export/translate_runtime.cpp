@@ -35,14 +35,6 @@ const Expr* addressed(const Expr& expr) {
   return at->kind == ExprKind::unary && at->text == "&" ? at->children[0] : nullptr;
 }
 
-std::string name_of(const Expr& expr) {
-  const Expr* at = &expr;
-  while ((at->kind == ExprKind::unary || at->kind == ExprKind::cast) && !at->children.empty()) at = at->children[0];
-  if (at->kind == ExprKind::name && !at->name.parts.empty()) return std::string(at->name.parts.back().name);
-  if (at->kind == ExprKind::member) return std::string(at->text);
-  return "scratch";
-}
-
 }  // namespace
 
 Result<HostInterpreter::KernelInstance> LauncherTranslator::instance_without_arguments(const FunctionValue& function,
@@ -216,8 +208,8 @@ Result<std::optional<LauncherTranslator::Code>> LauncherTranslator::runtime_call
   if (name == "cudaMalloc" || name == "cudaMallocAsync") {
     if (wrong(2)) return arity;
     KW_TRY(const std::string bytes, size_text(argument(1)));
-    KW_TRY_VOID(
-        store_out(argument(0), nullptr, "rt.allocate(\"" + name_of(argument(0)) + "\", " + bytes + ", " + line + ")"));
+    KW_TRY_VOID(store_out(argument(0), nullptr,
+                          "rt.allocate(\"" + variable_name(argument(0)) + "\", " + bytes + ", " + line + ")"));
     return Maybe(code_of(success()));
   }
   if (name == "cudaFree" || name == "cudaFreeAsync") {

@@ -181,23 +181,10 @@ Result<std::optional<LauncherTranslator::Code>> LauncherTranslator::standard_cal
     const bool whole = is_integer(*type) && is_signed_integer(*type);
     return Maybe(plain(type, whole ? "i" + std::to_string(integer_bits(*type)) + "(" + text + ")" : text));
   }
-  TypeKind from = TypeKind::float_, to = TypeKind::float_;
-  if (name == "__float2half" || name == "__float2half_rn")
-    to = TypeKind::half;
-  else if (name == "__float2bfloat16" || name == "__float2bfloat16_rn")
-    to = TypeKind::bfloat16;
-  else if (name == "__double2half")
-    from = TypeKind::double_, to = TypeKind::half;
-  else if (name == "__double2bfloat16")
-    from = TypeKind::double_, to = TypeKind::bfloat16;
-  else if (name == "__half2float")
-    from = TypeKind::half;
-  else if (name == "__bfloat162float")
-    from = TypeKind::bfloat16;
-  else
-    return Maybe();
-  KW_TRY(Code value, converted(values[0], types_.basic(from), Conversion::implicit, expr.token));
-  return some(converted(std::move(value), types_.basic(to), Conversion::cast, expr.token));
+  const auto kinds = converted_kinds(name);
+  if (!kinds) return Maybe();
+  KW_TRY(Code value, converted(values[0], types_.basic(kinds->first), Conversion::implicit, expr.token));
+  return some(converted(std::move(value), types_.basic(kinds->second), Conversion::cast, expr.token));
 }
 
 }  // namespace kw

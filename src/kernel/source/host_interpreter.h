@@ -37,6 +37,10 @@ class HostInterpreter {
  protected:  // kernel/export translates a launcher with the same names, types and templates
   friend class StepGuard;
 
+  const FunctionSyntax& launcher() const;  // of the file; not of an extension
+  // Of `&tmp`, `(void**)&tmp`: for messages and the plan.
+  static std::string variable_name(const Expr& expr);
+
   struct Scope {
     std::vector<std::pair<std::string_view, HostValue*>> variables;
     std::vector<std::pair<std::string_view, const HostType*>> types;
@@ -175,6 +179,7 @@ class HostInterpreter {
   Result<HostValue> call_tensor(const HostValue& self, const Expr& expr, const Expr& callee);
   std::optional<HostValue> tensor_property(const TensorValue& tensor, std::string_view name);
   Result<std::optional<HostValue>> call_tensor_view(const TensorValue& tensor, std::string_view name, const Expr& expr);
+  Result<std::optional<HostValue>> call_tensor_part(const TensorValue& tensor, std::string_view name, const Expr& expr);
   Result<std::optional<HostValue>> call_tensor_copy(const HostValue& self, std::string_view name, const Expr& expr);
   Result<HostValue> tensor_pointer(const TensorValue& tensor, const Expr& callee);
   Result<HostValue> tensor_like(const TensorValue& tensor, TokenIndex token);
@@ -244,6 +249,8 @@ class HostInterpreter {
   Result<HostValue> call_swap(const Expr& expr);
   Result<HostValue> call_print(const Expr& expr);
   Result<HostValue> call_math(std::string_view name, const std::vector<HostValue>& arguments, TokenIndex token);
+  // From and to: of `__float2half` and its like.
+  static std::optional<std::pair<TypeKind, TypeKind>> converted_kinds(std::string_view name);
   Result<std::optional<HostValue>> call_conversion(std::string_view name, const std::vector<HostValue>& arguments,
                                                    TokenIndex token);
   Result<int> overload_rank(const FunctionSyntax& function, const BoundArguments& bindings,

@@ -232,6 +232,19 @@ struct FunctionSyntax {
   TokenIndex token = 0;  // of the name
 };
 
+inline bool is_reference(const TypeSyntax& type) {
+  using Kind = TypeSyntax::Suffix::Kind;
+  return !type.suffixes.empty() &&
+         (type.suffixes.back().kind == Kind::lvalue_reference || type.suffixes.back().kind == Kind::rvalue_reference);
+}
+
+// Whether it can be called with so many arguments.
+inline bool accepts(const FunctionSyntax& function, std::size_t arguments) {
+  std::size_t required = 0;
+  for (const ParameterSyntax& parameter : function.parameters) required += parameter.initial == nullptr;
+  return arguments >= required && arguments <= function.parameters.size();
+}
+
 struct StructSyntax {
   std::string_view name;
   std::string scope;

@@ -5,22 +5,6 @@
 #include "kernel/source/host_interpreter.h"
 
 namespace kw {
-namespace {
-
-bool is_reference(const TypeSyntax& type) {
-  using Kind = TypeSyntax::Suffix::Kind;
-  return !type.suffixes.empty() &&
-         (type.suffixes.back().kind == Kind::lvalue_reference || type.suffixes.back().kind == Kind::rvalue_reference);
-}
-
-bool accepts(const FunctionSyntax& function, std::size_t arguments) {
-  std::size_t required = 0;
-  for (const ParameterSyntax& parameter : function.parameters) required += parameter.initial == nullptr;
-  return arguments >= required && arguments <= function.parameters.size();
-}
-
-}  // namespace
-
 Result<HostValue> HostInterpreter::evaluate_call(const Expr& expr) {
   const Expr& callee = *expr.children[0];
   if (callee.kind == ExprKind::member) return call_method(expr, callee);

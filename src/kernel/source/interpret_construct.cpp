@@ -3,16 +3,6 @@
 #include "kernel/source/host_interpreter.h"
 
 namespace kw {
-namespace {
-
-bool is_reference(const TypeSyntax& type) {
-  using Kind = TypeSyntax::Suffix::Kind;
-  return !type.suffixes.empty() &&
-         (type.suffixes.back().kind == Kind::lvalue_reference || type.suffixes.back().kind == Kind::rvalue_reference);
-}
-
-}  // namespace
-
 Result<HostValue> HostInterpreter::zero_value(const HostType* type, TokenIndex token) {
   const HostType* plain = type->plain;
   if (is_integer(*plain) || plain->kind == TypeKind::enumeration) return make_integer(plain, 0);

@@ -3,18 +3,14 @@
 #include "kernel/source/host_interpreter.h"
 
 namespace kw {
-namespace {
 
-// `&tmp`, `(void**)&tmp`: the variable's name, for messages and the plan.
-std::string variable_name(const Expr& expr) {
+std::string HostInterpreter::variable_name(const Expr& expr) {
   const Expr* at = &expr;
   while ((at->kind == ExprKind::unary || at->kind == ExprKind::cast) && !at->children.empty()) at = at->children[0];
   if (at->kind == ExprKind::name && !at->name.parts.empty()) return std::string(at->name.parts.back().name);
   if (at->kind == ExprKind::member) return std::string(at->text);
   return "scratch";
 }
-
-}  // namespace
 
 // Sizes are size_t there: a negative number would become a huge one.
 Result<std::uint64_t> HostInterpreter::byte_count(const HostValue& value, TokenIndex token) {

@@ -158,10 +158,7 @@ Result<HostValue> HostInterpreter::call_vector(std::string_view name, const Expr
   return construct(type, values, true, expr.token);
 }
 
-Result<std::optional<HostValue>> HostInterpreter::call_conversion(std::string_view name,
-                                                                  const std::vector<HostValue>& arguments,
-                                                                  TokenIndex token) {
-  using Maybe = std::optional<HostValue>;
+std::optional<std::pair<TypeKind, TypeKind>> HostInterpreter::converted_kinds(std::string_view name) {
   TypeKind from = TypeKind::float_, to = TypeKind::float_;
   if (name == "__float2half" || name == "__float2half_rn")
     to = TypeKind::half;
@@ -176,10 +173,20 @@ Result<std::optional<HostValue>> HostInterpreter::call_conversion(std::string_vi
   else if (name == "__bfloat162float")
     from = TypeKind::bfloat16;
   else
-    return Maybe();
+    return std::nullopt;
+  return std::pair(from, to);
+}
+
+Result<std::optional<HostValue>> HostInterpreter::call_conversion(std::string_view name,
+                                                                  const std::vector<HostValue>& arguments,
+                                                                  TokenIndex token) {
+  using Maybe = std::optional<HostValue>;
+  const auto kinds = converted_kinds(name);
+  if (!kinds) return Maybe();
   if (arguments.size() != 1) return fail("`" + std::string(name) + "` takes one argument", token);
-  KW_TRY_AT(const HostValue value, convert(arguments[0], types_.basic(from), Conversion::implicit, types_), token);
-  KW_TRY_AT(HostValue result, convert(value, types_.basic(to), Conversion::cast, types_), token);
+  KW_TRY_AT(const HostValue value, convert(arguments[0], types_.basic(kinds->first), Conversion::implicit, types_),
+            token);
+  KW_TRY_AT(HostValue result, convert(value, types_.basic(kinds->second), Conversion::cast, types_), token);
   return Maybe(std::move(result));
 }
 

@@ -245,6 +245,15 @@ Result<std::optional<HostValue>> HostInterpreter::call_tensor_view(const TensorV
     }
     return Maybe(make_tensor(std::move(view)));
   }
+  return call_tensor_part(tensor, name, expr);
+}
+
+// Dimensions in another order, and parts of a tensor.
+Result<std::optional<HostValue>> HostInterpreter::call_tensor_part(const TensorValue& tensor, std::string_view name,
+                                                                   const Expr& expr) {
+  using Maybe = std::optional<HostValue>;
+  TensorValue view = tensor;
+  const std::size_t count = expr.children.size() - 1, dims = tensor.sizes.size();
   if (name == "permute" && count == 1) {
     KW_TRY(const std::vector<std::int64_t> order, sizes_argument(expr, 1, expr.token));
     std::vector<bool> used(dims);

@@ -67,9 +67,7 @@ Error HostInterpreter::at(Error error, TokenIndex token) const {
   return error;
 }
 
-Result<LaunchPlan> HostInterpreter::run() {
-  stack_base_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  if (program_.extension_entry != nullptr) return run_extension(*program_.extension_entry);
+const FunctionSyntax& HostInterpreter::launcher() const {
   const FunctionSyntax* launcher = nullptr;
   for (const FunctionSyntax* function : program_.functions) {
     if (function->name == "launch" && function->scope.empty() && function->has_body && !function->is_global) {
@@ -77,6 +75,13 @@ Result<LaunchPlan> HostInterpreter::run() {
     }
   }
   KW_CHECK(launcher != nullptr);  // read_kernel_file found it
+  return *launcher;
+}
+
+Result<LaunchPlan> HostInterpreter::run() {
+  stack_base_ = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (program_.extension_entry != nullptr) return run_extension(*program_.extension_entry);
+  const FunctionSyntax* launcher = &this->launcher();
   frames_.push_back(std::make_unique<Frame>());
   open_scope();
   KW_TRY_VOID(check_signature(*launcher));

@@ -12,8 +12,7 @@
 #define C10_WARP_SIZE 32
 #define C10_LAUNCH_BOUNDS_1(threads) __launch_bounds__(threads)
 #define C10_LAUNCH_BOUNDS_2(threads, blocks) __launch_bounds__(threads, blocks)
-#define CUDA_KERNEL_LOOP(i, n) \
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)
+#define CUDA_KERNEL_LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)
 
 namespace c10 {
 
@@ -50,15 +49,15 @@ struct alignas(2) BFloat16 {
   }
 };
 
-#define KW_TORCH_OPERATOR(type, op)                                                                   \
-  __device__ inline type operator op(const type& a, const type& b) {                                  \
-    return static_cast<float>(a) op static_cast<float>(b);                                            \
-  }                                                                                                   \
-  __device__ inline float operator op(const type& a, float b) { return static_cast<float>(a) op b; } \
-  __device__ inline float operator op(float a, const type& b) { return a op static_cast<float>(b); } \
+#define KW_TORCH_OPERATOR(type, op)                                                                                   \
+  __device__ inline type operator op(const type& a, const type& b) {                                                  \
+    return static_cast<float>(a) op static_cast<float>(b);                                                            \
+  }                                                                                                                   \
+  __device__ inline float operator op(const type& a, float b) { return static_cast<float>(a) op b; }                  \
+  __device__ inline float operator op(float a, const type& b) { return a op static_cast<float>(b); }                  \
   __device__ inline type operator op(const type& a, int b) { return static_cast<float>(a) op static_cast<float>(b); } \
   __device__ inline type operator op(int a, const type& b) { return static_cast<float>(a) op static_cast<float>(b); } \
-  __device__ inline type& operator op##=(type & a, const type& b) { return a = a op b; }
+  __device__ inline type& operator op##=(type & a, const type & b) { return a = a op b; }
 KW_TORCH_OPERATOR(Half, +)
 KW_TORCH_OPERATOR(Half, -)
 KW_TORCH_OPERATOR(Half, *)
