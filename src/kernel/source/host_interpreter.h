@@ -178,6 +178,8 @@ class HostInterpreter {
   Result<HostValue> call_optional(const HostValue& self, const Expr& expr, const Expr& callee);
   Result<HostValue> call_tensor(const HostValue& self, const Expr& expr, const Expr& callee);
   std::optional<HostValue> tensor_property(const TensorValue& tensor, std::string_view name);
+  Result<std::optional<HostValue>> call_tensor_reshape(const TensorValue& tensor, std::string_view name,
+                                                       const Expr& expr);
   Result<std::optional<HostValue>> call_tensor_view(const TensorValue& tensor, std::string_view name, const Expr& expr);
   Result<std::optional<HostValue>> call_tensor_part(const TensorValue& tensor, std::string_view name, const Expr& expr);
   Result<std::optional<HostValue>> call_tensor_copy(const HostValue& self, std::string_view name, const Expr& expr);

@@ -96,6 +96,9 @@ Result<HostValue> HostInterpreter::read(HostValue& cell, const Expr& expr) {
   }
   if (const auto* unset = std::get_if<Unset>(&cell.data)) {
     const std::string what = expr.kind == ExprKind::name ? describe(expr) : "a variable";
+    for (const auto& [global, known] : globals_) {
+      if (known == &cell && !global->is_constant) return unset_global(std::string(global->variable.name), expr.token);
+    }
     if (unset->ended) return fail(what + " is used after its scope has ended", expr.token);
     return fail(what + " is used before it has a value", expr.token);
   }

@@ -172,8 +172,9 @@ Result<HostValue> HostInterpreter::tensor_pointer(const TensorValue& tensor, con
   return HostValue{types_.pointer_to(element), tensor.data};
 }
 
-Result<std::optional<HostValue>> HostInterpreter::call_tensor_view(const TensorValue& tensor, std::string_view name,
-                                                                   const Expr& expr) {
+// Other sizes for the same elements in the same order.
+Result<std::optional<HostValue>> HostInterpreter::call_tensor_reshape(const TensorValue& tensor, std::string_view name,
+                                                                      const Expr& expr) {
   using Maybe = std::optional<HostValue>;
   TensorValue view = tensor;
   const std::size_t count = expr.children.size() - 1, dims = tensor.sizes.size();
@@ -212,6 +213,14 @@ Result<std::optional<HostValue>> HostInterpreter::call_tensor_view(const TensorV
     sizes.insert(sizes.end(), tensor.sizes.begin() + last + 1, tensor.sizes.end());
     return reshaped(std::move(sizes));
   }
+  return Maybe();
+}
+
+Result<std::optional<HostValue>> HostInterpreter::call_tensor_view(const TensorValue& tensor, std::string_view name,
+                                                                   const Expr& expr) {
+  using Maybe = std::optional<HostValue>;
+  TensorValue view = tensor;
+  const std::size_t count = expr.children.size() - 1, dims = tensor.sizes.size();
   if (name == "unsqueeze" && count == 1) {
     if (dims + 1 > max_tensor_dimensions) return fail("a tensor has too many dimensions", expr.token);
     KW_TRY(const std::int64_t at, dimension_argument(expr, 1, dims + 1));
@@ -389,6 +398,8 @@ Result<HostValue> HostInterpreter::call_tensor(const HostValue& self, const Expr
     KW_TRY(const TensorValue* second, defined_tensor(other, expr.token));
     return make_integer(types_.bool_type(), tensor->sizes == second->sizes);
   }
+  KW_TRY(auto reshaped, call_tensor_reshape(*tensor, name, expr));
+  if (reshaped) return *reshaped;
   KW_TRY(auto view, call_tensor_view(*tensor, name, expr));
   if (view) return *view;
   KW_TRY(auto copy, call_tensor_copy(self, name, expr));

@@ -107,7 +107,7 @@ TEST(InterpreterRefusal, UnknownConstructs) {
        {"cudaEvent_t e;", "the type cudaEvent_t"},
        {"std::vector<int> v;", "std::vector"},
        {"cudaStream_t s; cudaStreamCreate(&s);", "`cudaStreamCreate`"},
-       {"printf(\"hello\");", "the function `printf`"},
+       {"getenv(\"HOME\");", "the function `getenv`"},
        {"auto [a, b] = f();", "a structured binding"},
        {"asm(\"nop\");", "asm"},
        {"static int calls = 0;", "keep its value between calls"},
@@ -120,6 +120,20 @@ TEST(InterpreterRefusal, UnknownConstructs) {
   const auto mutable_global = plan_text("int calls = 0;\n" + row_signature + " { if (calls++ > 3) return; }");
   ASSERT_FALSE(mutable_global.ok());
   EXPECT_THAT(mutable_global.error().message, HasSubstr("may change between calls"));
+  const auto read_first = plan_text("int calls;\n" + row_signature + " { if (calls > 3) return; calls = 1; }");
+  ASSERT_FALSE(read_first.ok());
+  EXPECT_THAT(read_first.error().message, HasSubstr("may change between calls"));
+}
+
+TEST(InterpreterRefusal, HarmlessPartsOfPlainProjects) {
+  const auto answer = [](const std::string& text) {
+    const auto plan = plan_text(text);
+    return plan.ok() ? std::string("accepted") : to_string(plan.error());
+  };
+  // A global that this call has set, a host function with its kernel's name, output.
+  EXPECT_EQ(answer("int threads;\n__global__ void k(float* y) {}\nvoid k(float* y, int n) { k<<<n, threads>>>(y); }\n" +
+                   row_signature + " { threads = 64; k(y, rows); printf(\"%d\\n\", threads); fflush(stdout); }"),
+            "accepted");
 }
 
 TEST(InterpreterRefusal, Budgets) {

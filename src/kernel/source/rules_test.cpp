@@ -55,7 +55,7 @@ TEST(Rules, IncludesOutsideTheListAreRefusedInEverySpelling) {
       {"#include <cuda/../../../etc/passwd>\n", "include"},
       {"#include <fstream>\n", "include"},
       {"#include <torchvision/ops.h>\n", "include"},
-      {"#include <cublas_v2.h>\n", "include"},
+      {"#include <cusolverDn.h>\n", "include"},
       {"  #  inc\\\nlude \"/etc/passwd\"\n", "include"},
       {"/* a */ # /* b */ include /* c */ \"/etc/passwd\"\n", "include"},
       {"#define INC \"/etc/passwd\"\n#include INC\n", "include"},
@@ -80,7 +80,7 @@ TEST(Rules, IncludesOutsideTheListAreRefusedInEverySpelling) {
 TEST(Rules, DirectivesAndPragmasThatChangeTheBuild) {
   expect_cases({
       {"#pragma GCC optimize(\"O0\")\n", "pragma"},
-      {"#pragma nv_diag_suppress 177\n", "pragma"},
+      {"#pragma GCC optimize\n", "pragma"},
       {"#prag\\\nma comment(lib, \"x\")\n", "pragma"},
       {"_Pragma(\"GCC optimize(\\\"O0\\\")\")\n", "pragma"},
       {"_Pragma(R\"(GCC optimize)\")\n", "pragma"},
