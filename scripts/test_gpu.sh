@@ -62,6 +62,7 @@ for each in $steps; do
       step model_gpu 150 "$(find_program model_gpu_bench)" correct decode train
       step model_huggingface 200 python3 scripts/gpu_huggingface_baseline.py --models small-30m,smollm2-135m,qwen2.5-coder-0.5b ;;
     kernels) step kernels 500 python3 scripts/check_kernels_on_gpu.py "$results/kernels.md" ;;
+    exports) step exports 500 env KERNELWRIGHT_PROGRAM="$program" python3 scripts/check_exports_on_gpu.py ;;
     *) echo "unknown step: $each"; failed=1 ;;
   esac
 done

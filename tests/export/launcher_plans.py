@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The translated launcher of an exported file does what the interpreter plans: every kernel of the suite, of examples/ and of
+"""The translated launcher of an exported file does what the interpreter plans: every kernel of the suite, examples/, public_styles and
 tests/launchers, at the task's sizes and at made-up ones: kernels, grids, blocks, shared memory, bytes of arguments, scratch."""
 
 import pathlib
@@ -17,7 +17,7 @@ def kernels():
         for name in ("naive.cu", "optimised.cu"):
             if (task / name).exists():
                 yield task, task / name
-    for path in sorted((ROOT / "tests" / "launchers").glob("*.cu")):
+    for path in sorted([*(ROOT / "tests" / "launchers").glob("*.cu"), *(ROOT / "tests" / "public_styles").glob("*.cu")]):
         first = path.read_text().split("\n", 1)[0]
         if first.startswith("// task: "):
             yield ROOT / "tasks" / first[9:].strip(), path
@@ -25,11 +25,11 @@ def kernels():
         yield ROOT / "tasks" / "softmax", path
 
 
-def made_up(plans, dice):
+def made_up(listed, dice):
     """Sizes in between and beyond the task's; a kernel need not take them, but both must say the same."""
     for _ in range(MADE_UP):
         yield {name: dice.choice([dice.randint(1, 40), dice.randint(1, 5000), 2 ** dice.randint(0, 14),
-                                  dice.choice(plans)["sizes"][name]]) for name in plans[0]["sizes"]}
+                                  dice.choice(listed)[name]]) for name in listed[0]}
 
 
 def compare(module, task, kernel, sizes, scalars):
@@ -67,8 +67,9 @@ def main():
                 continue
             module = load_without_framework(path)
             scalars = tuple(1 for _, _, shape in module.INPUTS if shape is None)
-            _, answer = run("plan", task, kernel)
-            for sizes in [*(plan["sizes"] for plan in answer["plans"]), *made_up(answer["plans"], dice)]:
+            _, answer = run("tasks", "show", task)
+            listed = [sizes for group in answer["sizes"].values() for sizes in group]
+            for sizes in [*listed, *made_up(listed, dice)]:
                 problem = compare(module, task, kernel, sizes, scalars)
                 compared += 1
                 if problem:

@@ -57,6 +57,29 @@ TEST(Export, TranslatesArithmeticWithItsTypes) {
   EXPECT_FALSE(launcher->reads_addresses);
 }
 
+TEST(Export, FieldsMayHaveNamesThatPythonNeeds) {
+  const ExportRequest request =
+      request_for("Pair p; p.in = width; p.copy = 2; k<<<p.copy, p.in, 0, stream>>>(x, scale, y, 1);",
+                  "struct Pair { int in; int copy; };\n");
+  const auto launcher = translate_launcher(request.file, request.task);
+  ASSERT_TRUE(launcher.ok()) << launcher.error().message;
+  EXPECT_NE(launcher->python.find("p.field_in = width"), std::string::npos) << launcher->python;
+  EXPECT_NE(launcher->python.find("\"field_in\", \"field_copy\""), std::string::npos) << launcher->python;
+}
+
+TEST(Export, NamesDoNotHideWhatTheFileUses) {
+  Task task;
+  for (const char* name : {"record", "launch", "Device", "torch", "lambda", "exp"}) {
+    task.name = name;
+    EXPECT_EQ(function_name(task), std::string(name) + "_kernel");
+  }
+  task.name = "softmax";
+  EXPECT_EQ(function_name(task), "softmax");
+  task.name = "3d-blur";
+  EXPECT_EQ(function_name(task), "kernel_3d_blur");
+  EXPECT_EQ(parameter_name("lambda"), "lambda_");
+}
+
 TEST(Export, NamesWhatItCannotTranslateAndTheWayOut) {
   const ExportRequest request = request_for("goto_like(width);", "int goto_like(int n);\n");
   const auto launcher = translate_launcher(request.file, request.task);

@@ -80,6 +80,8 @@ class LauncherTranslator : private HostInterpreter {
   Result<HostValue*> declare_python(std::string_view name, const HostType* type, TokenIndex token, std::string* text);
   void need_box(const Place& place);
   std::string kernel_text(const std::string& name) const;
+  // A field's name in Python: with field_ before it where the word means something else there.
+  static std::string field_name(std::string_view name);
   Result<void> add_kernel(const KernelInstance& kernel);
   Result<std::string> layout_of(const HostType& type, TokenIndex token) const;
   std::string record_class(const HostType& type);

@@ -26,6 +26,35 @@ std::string in_quotes(std::string_view text) {
   return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+constexpr std::string_view python_words[] = {
+    "False", "None",   "True", "and",    "as",   "assert", "async", "await",  "break",    "class",  "continue", "def",
+    "del",   "elif",   "else", "except", "for",  "from",   "if",    "global", "finally",  "import", "in",       "is",
+    "not",   "lambda", "or",   "pass",   "with", "raise",  "try",   "return", "nonlocal", "while",  "yield"};
+// Modules and built-in functions that exported files use, words of C, and names that the C library has.
+constexpr std::string_view other_words[] = {
+    "base64",    "ctypes", "glob",     "math",   "os",    "shutil", "struct", "subprocess", "sys",    "tempfile",
+    "threading", "torch",  "cupy",     "numpy",  "abs",   "bool",   "bytes",  "dict",       "float",  "int",
+    "iter",      "len",    "list",     "map",    "max",   "min",    "next",   "range",      "set",    "str",
+    "sum",       "tuple",  "zip",      "launch", "main",  "auto",   "char",   "double",     "long",   "short",
+    "signed",    "void",   "unsigned", "switch", "case",  "const",  "do",     "static",     "inline", "sqrt",
+    "exp",       "log",    "pow",      "sin",    "cos",   "tan",    "tanh",   "erf",        "round",  "floor",
+    "ceil",      "read",   "write",    "remove", "index", "div"};
+
+// Whether a function of this name would hide something that the file itself uses.
+bool is_taken(const std::string& name) {
+  const auto in = [&](const auto& words) {
+    return std::find(std::begin(words), std::end(words), name) != std::end(words);
+  };
+  if (in(python_words) || in(other_words)) return true;
+  for (const PythonPart& part : python_parts) {
+    for (const std::string& start :
+         {"\ndef " + name + "(", "\nclass " + name + "(", "\nclass " + name + ":", "\n" + name + " ="}) {
+      if (part.text.find(start) != std::string_view::npos) return true;
+    }
+  }
+  return false;
+}
+
 std::string base64(std::string_view bytes) {
   static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -154,10 +183,16 @@ std::string python_literal(std::string_view text) {
   return plain ? "r'''" + std::string(text) + "'''" : in_quotes(text);
 }
 
+std::string parameter_name(const std::string& name) {
+  return std::find(std::begin(python_words), std::end(python_words), name) != std::end(python_words) ? name + "_"
+                                                                                                     : name;
+}
+
 std::string function_name(const Task& task) {
   std::string name;
   for (const char c : task.name) name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ? c : '_';
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "kernel_" + name;
+  if (is_taken(name)) name += "_kernel";
   return name;
 }
 
@@ -181,8 +216,8 @@ std::vector<std::string> given_sizes(const Task& task) {
 
 std::string python_parameters(const Task& task) {
   std::string text;
-  for (const TensorSpec& input : task.inputs) text += (text.empty() ? "" : ", ") + input.name;
-  for (const std::string& size : given_sizes(task)) text += (text.empty() ? "" : ", ") + size;
+  for (const TensorSpec& input : task.inputs) text += (text.empty() ? "" : ", ") + parameter_name(input.name);
+  for (const std::string& size : given_sizes(task)) text += (text.empty() ? "" : ", ") + parameter_name(size);
   return text;
 }
 

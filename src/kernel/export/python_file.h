@@ -20,5 +20,7 @@ std::string python_heading(const ExportRequest& request, std::string_view framew
 Result<std::string> python_core(const ExportRequest& request);
 // "x, alpha, bins": the parameters of the exported function.
 std::string python_parameters(const Task& task);
+// An input's name as a parameter: words of Python get a _ behind them.
+std::string parameter_name(const std::string& name);
 
 }  // namespace kw

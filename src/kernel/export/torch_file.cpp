@@ -15,9 +15,10 @@ std::string_view schema_type(const TensorSpec& input) {
 std::string schema_of(const Task& task) {
   std::string text = "(";
   for (const TensorSpec& input : task.inputs) {
-    text += (text.size() > 1 ? ", " : "") + std::string(schema_type(input)) + " " + input.name;
+    text += (text.size() > 1 ? ", " : "") + std::string(schema_type(input)) + " " + parameter_name(input.name);
   }
-  for (const std::string& size : given_sizes(task)) text += (text.size() > 1 ? ", " : "") + ("SymInt " + size);
+  for (const std::string& size : given_sizes(task))
+    text += (text.size() > 1 ? ", " : "") + ("SymInt " + parameter_name(size));
   text += ") -> ";
   if (task.outputs.size() == 1) return text + "Tensor";
   text += "(";

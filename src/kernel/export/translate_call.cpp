@@ -226,7 +226,7 @@ void LauncherTranslator::bind_self(const HostType* type) {
   self.data = std::move(parts);
   for (std::size_t i = 0; i < type->structure->fields.size(); ++i) {
     Place place;
-    place.text = "self." + type->structure->fields[i].name;
+    place.text = "self." + field_name(type->structure->fields[i].name);
     place.owner = function_.get();
     place.reference = true;
     places_[&self.parts()[i]] = std::move(place);
@@ -279,7 +279,7 @@ Result<void> LauncherTranslator::make_instance(const FunctionSyntax& function, c
         HostValue* field = find_field(member);
         if (field == nullptr) return fail("`" + std::string(member) + "` is not a member", function.token);
         KW_TRY(const Code value, build(field->type, values, false, function.token));
-        emit("self." + std::string(member) + " = " + kept(value));
+        emit("self." + field_name(member) + " = " + kept(value));
       }
     } else if (function.result->base == TypeSyntax::Base::automatic) {
       declared = nullptr;

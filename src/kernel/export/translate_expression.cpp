@@ -64,7 +64,7 @@ Result<LauncherTranslator::Code> LauncherTranslator::translate_kind(const Expr& 
       KW_TRY(const Code owner, translate(*expr.children[0]));
       if (owner.type->kind == TypeKind::structure) {
         for (const FieldType& field : owner.type->structure->fields) {
-          if (field.name == expr.text) return plain(field.type, owner.text + "." + field.name);
+          if (field.name == expr.text) return plain(field.type, owner.text + "." + field_name(field.name));
         }
         KW_TRY_AT(const HostValue value, struct_constant(*owner.type, expr.text, expr.token), expr.token);
         return code_of(value);
@@ -168,8 +168,8 @@ Result<LauncherTranslator::Target> LauncherTranslator::target_of(const Expr& exp
         if (field.name != expr.text) continue;
         target.type = type->is_const ? types_.with_const(field.type) : field.type;
         target.owner = owner;
-        target.key = "\"" + field.name + "\"";
-        target.text = owner + "." + field.name;
+        target.key = "\"" + field_name(field.name) + "\"";
+        target.text = owner + "." + field_name(field.name);
         return target;
       }
       break;

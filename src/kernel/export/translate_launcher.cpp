@@ -84,6 +84,15 @@ std::string LauncherTranslator::kernel_text(const std::string& name) const {
   return text + "\"]";
 }
 
+std::string LauncherTranslator::field_name(std::string_view name) {
+  constexpr std::string_view words[] = {"False", "None",    "True", "and",    "as",      "assert", "async", "await",
+                                        "class", "copy",    "def",  "del",    "elif",    "except", "from",  "global",
+                                        "in",    "finally", "is",   "lambda", "import",  "assign", "not",   "or",
+                                        "pass",  "raise",   "with", "yield",  "nonlocal"};
+  const bool taken = std::find(std::begin(words), std::end(words), name) != std::end(words) || name.starts_with("__");
+  return taken ? "field_" + std::string(name) : std::string(name);
+}
+
 Result<std::string> LauncherTranslator::layout_of(const HostType& type, TokenIndex token) const {
   const HostType& plain = type.kind == TypeKind::enumeration ? *type.enumeration->underlying : *type.plain;
   if (plain.kind == TypeKind::pointer) return std::string("\"p\"");
@@ -104,7 +113,7 @@ Result<std::string> LauncherTranslator::layout_of(const HostType& type, TokenInd
     std::string text = "(\"struct\", " + std::to_string(plain.bytes) + ", (";
     for (const FieldType& field : plain.structure->fields) {
       KW_TRY(const std::string layout, layout_of(*field.type, token));
-      text += "(\"" + field.name + "\", " + std::to_string(field.offset_bytes) + ", " + layout + "), ";
+      text += "(\"" + field_name(field.name) + "\", " + std::to_string(field.offset_bytes) + ", " + layout + "), ";
     }
     return text + "))";
   }
@@ -141,7 +150,7 @@ std::string LauncherTranslator::record_class(const HostType& type) {
   std::string name = base;
   for (int i = 2; !module_names_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
   std::string fields;
-  for (const FieldType& field : plain->structure->fields) fields += "\"" + field.name + "\", ";
+  for (const FieldType& field : plain->structure->fields) fields += "\"" + field_name(field.name) + "\", ";
   const auto body = classes_.open("class " + name + "(Record):");
   body->add("__slots__ = (" + fields + ")");
   classes_.add("");
