@@ -84,10 +84,10 @@ def test_a_dead_child_is_started_again(good: str, race: str) -> None:
         service.start()
         killer = threading.Thread(target=kill)
         killer.start()
-        pairs = [("softmax", (good if i % 2 else race) + f"\n// {os.getpid()} {i}") for i in range(24)]
-        verdicts = list(judge.judge_many(pairs, in_flight=8))
+        pairs = [("softmax", (good if i % 2 else race) + f"\n// {os.getpid()} {i}") for i in range(12)]
+        verdicts = list(judge.judge_many(pairs, in_flight=6))
         killer.join()
-        assert [v.correct for v in verdicts] == [bool(i % 2) for i in range(24)]
+        assert [v.correct for v in verdicts] == [bool(i % 2) for i in range(12)]
         assert judge.judge("softmax", good).correct
         assert service.restarts == 2 and len(killed) == 2
 
