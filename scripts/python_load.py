@@ -4,8 +4,8 @@
   scripts/python_load.py [--kernels 10000] [--in-flight 64] [--rounds 10] [--kills 10] [--batch-share 0.5]
 
 Kernels that nobody has judged yet, every third of them wrong, in rounds: some by `judge --batch`, then more through the client, whose
-child Kernels that nobody has judged yet, every third of them wrong, in rounds: some by `judge --batch`, then more through the client,
-whose child this run; bench/results/python.md has the output. Needs httpx (scripts/world_env.sh python prints an interpreter that has it)."""
+child is killed (SIGKILL) at random moments. Every request must be answered once, with the verdict of its own kernel. The rates are compared
+within this run; bench/results/python.md has the output. Needs httpx (scripts/world_env.sh python prints an interpreter that has it)."""
 
 import argparse
 import collections
