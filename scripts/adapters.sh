@@ -38,7 +38,7 @@ verifiers() {
 verl() {
   echo "## VERL $(version verl verl): rollout of the V1 trainer, two roles" >>"$page"
   echo >>"$page"
-  show "$KERNELWRIGHT" data export --for verl --style compact --tasks 3 --family reduce_last --out "$folder/tasks.parquet"
+  show "$KERNELWRIGHT" data export --for verl --style compact --tasks 2 --family reduce_last --out "$folder/tasks.parquet"
   show scripts/framework_run.sh verl python/examples/verl_loop.py "$folder/tasks.parquet"
 }
 

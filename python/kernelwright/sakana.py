@@ -26,6 +26,7 @@ from .program import find_program
 
 columns = ["Op_Name", "Level_ID", "Task_ID", "Kernel_Name", "CUDA_Code", "PyTorch_Code_Functional", "Correct"]
 mark = "kernelbench"
+undecided = ("", "no_task", "internal_error", "unsupported", "timeout")  # statuses that say nothing about the kernel
 max_code_bytes = 1 << 20
 
 
@@ -194,19 +195,17 @@ def _judge(jobs: list[dict[str, Any]], folder: pathlib.Path, workers: int) -> di
 
 
 def _reason(verdict: dict[str, Any]) -> str:
-    for key in ("message", "explanation", "reason"):
-        if verdict.get(key):
-            return str(verdict[key]).splitlines()[0][:300]
-    return ""
+    text = str(verdict.get("summary") or "").strip()
+    return text.splitlines()[0][:300] if text else ""
 
 
 def report(results: list[dict[str, Any]]) -> str:
     """What the archive says against what we find, with the reasons for every kernel that it calls correct and we do not."""
     said = [result for result in results if result["archive_correct"]]
     agree = [result for result in said if result["status"] == "correct"]
-    wrong = [result for result in said if result["status"] not in ("correct", "no_task")]
+    wrong = [result for result in said if result["status"] not in ("correct", *undecided)]
     lines = [f"{len(results)} rows, {len(said)} of them correct by the archive: {len(agree)} are, {len(wrong)} are not, "
-             f"{len(said) - len(agree) - len(wrong)} could not be made into a task"]
+             f"{len(said) - len(agree) - len(wrong)} could not be decided"]
     for status, count in collections.Counter(result["status"] for result in wrong).most_common():
         lines.append(f"  {status}: {count}")
     lines += [f"    {result['id']}: {result['status']}: {result['reason']}" for result in said if result["status"] != "correct"]

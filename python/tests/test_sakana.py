@@ -81,7 +81,7 @@ def test_rows_are_judged_again(tmp_path, capsys):
     kept = [json.loads(line) for line in (out / "kept.jsonl").read_text().splitlines()]
     assert [one["source"] for one in kept] == ["kernelbench"]
     text = capsys.readouterr().out
-    assert "6 rows, 5 of them correct by the archive: 1 are, 2 are not, 2 could not be made into a task" in text
+    assert "6 rows, 5 of them correct by the archive: 1 are, 2 are not, 2 could not be decided" in text
 
 
 @pytest.mark.parametrize("damage", ["empty", "text", "cut", "columns"])

@@ -162,6 +162,14 @@ def paying(running):
     check("a verdict is needed", call(running, "POST", "/v1/prompt", {"task": "softmax", "kernel": RACE})[0] == 400)
     check("an answer is read", call(running, "POST", "/v1/answer", {"answer": fenced})[2]["kernel"].strip() == GOOD.strip())
     check("there is none", call(running, "POST", "/v1/answer", {})[0] == 400)
+    drawn = call(running, "POST", "/v1/draw", {"seed": 5, "first": 10, "count": 3, "families": ["softmax"]})[2]["tasks"]
+    check("tasks are drawn", [one["index"] for one in drawn] == [10, 11, 12] and drawn[0]["task"]["family"] == "softmax")
+    again = call(running, "POST", "/v1/draw", {"seed": 5, "first": 12, "families": ["softmax"]})[2]["tasks"]
+    check("always the same", again == drawn[2:])
+    own = {"task": {"yaml": json.dumps(drawn[0]["task"])}, "kernel": drawn[0]["task"]["naive"]}
+    check("a drawn task is judged", call(running, "POST", "/v1/judge", own)[2]["verdict"]["status"] == "correct")
+    for wrong in ({"split": "suite"}, {"count": 257}, {"families": ["nothing"]}, {"split": "novel", "families": ["softmax"]}, {"seed": -1}):
+        check(f"refused: {wrong}", call(running, "POST", "/v1/draw", wrong)[0] == 400)
 
 
 def talking(running):

@@ -21,7 +21,7 @@ TEST(GpuUse, EveryDeviceHasMemory) {
   for (const GpuUse& use : all) {
     EXPECT_FALSE(use.name.empty());
     EXPECT_GT(use.memory_bytes, use.memory_used_bytes);
-    if (use.busy_percent) EXPECT_LE(*use.busy_percent, 100);
+    EXPECT_LE(use.busy_percent.value_or(0), 100);
   }
 }
 

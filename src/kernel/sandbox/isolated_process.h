@@ -33,13 +33,13 @@ NamespaceSet namespaces_from_argument(const std::string& argument);
 
 struct SpawnOptions {
   std::vector<std::string> arguments;  // argv[1...]; the namespaces argument is appended
-  std::vector<std::string> environment;
+  std::vector<std::string> environment = {};
   int passed_descriptor = -1;
   bool namespaces = true;      // false: the weaker mode, for tests and for machines that forbid them
   bool user_namespace = true;  // false: only root can have the others then
   // For a container:
-  std::uint64_t memory_bytes = 0;  // of all its processes; 0: what is usual
-  std::string not_in_container;    // what it would be, in words, where it cannot be in one
+  std::uint64_t memory_bytes = 0;     // of all its processes; 0: what is usual
+  std::string not_in_container = {};  // what it would be, in words, where it cannot be in one
 };
 
 // Executes this program again, or the one in an image where containers are wanted; in a build with sanitizers, one

@@ -39,6 +39,18 @@ template <class T> T t(T a) { return a > 1 ? t(a / 2) + 1 : a; }
 extern "C" void launch(const float* x, float* y, int rows, int cols, cudaStream_t stream) {
 )";
 
+// The same for PyTorch's extension dialect.
+constexpr std::string_view extension_prelude = R"(
+#include <torch/extension.h>
+template <int N, class T> __global__ void k(const T* x, T* y, int n, float s = 1) {}
+__global__ void r(const float* x, float* y, long n) {}
+torch::Tensor h(const torch::Tensor& a, c10::optional<torch::Tensor> b = c10::nullopt) { return b ? *b : a; }
+#define CHECK(a) TORCH_CHECK(a.is_cuda() && a.is_contiguous(), #a)
+torch::Tensor forward(torch::Tensor x) {
+  std::vector<int64_t> s = {1, 2};
+  auto y = torch::empty_like(x);
+)";
+
 void try_text(const std::string& text, const kw::Task& task) {
   const auto file = kw::read_kernel_file(text, "fuzz.cu");
   if (!file.ok()) return;
@@ -68,6 +80,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   if (text.find("launch") != std::string::npos && text.find("cudaStream_t") != std::string::npos) {
     try_text(text, task);
+  } else if (text.find("#include <torch/") != std::string::npos) {
+    try_text(text, task);
+  } else if (text.find("return") != std::string::npos) {
+    try_text(std::string(extension_prelude) + text + "\n}\n", task);
   } else {
     try_text(std::string(prelude) + text + "\n}\n", task);
   }

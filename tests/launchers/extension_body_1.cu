@@ -1,0 +1,1 @@
+s.push_back(3); for (auto v : s) s.push_back(v); s[0] = x.size(-1); y = y.view({-1}).view_as(x); r<<<1, 32>>>(x[0].data_ptr<float>(), y.data_ptr<float>(), s.at(0)); return y;
