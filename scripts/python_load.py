@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """How the Python client stands beside `judge --batch`, and what it does when the service is killed under it.
 
-  scripts/python_load.py [--kernels 10000] [--in-flight 64] [--rounds 10] [--kills 10] [--batch-share 0.2]
+  scripts/python_load.py [--kernels 10000] [--in-flight 64] [--rounds 10] [--kills 10] [--batch-share 0.5]
 
-Kernels that nobody has judged yet, every third of them wrong, in rounds: some by `judge --batch`, then more through the client, whose child
-is killed (SIGKILL) at random moments. Every request must be answered once, with the verdict of its own kernel. The rates are compared within
-this run; bench/results/python.md has the output. Needs httpx (scripts/world_env.sh python prints an interpreter that has it)."""
+Kernels that nobody has judged yet, every third of them wrong, in rounds: some by `judge --batch`, then more through the client, whose
+child is killed (SIGKILL) at random moments. Every request must be answered once, with the verdict of its own kernel. The rates are compared
+within this run; bench/results/python.md has the output. Needs httpx (scripts/world_env.sh python prints an interpreter that has it)."""
 
 import argparse
 import collections
@@ -90,7 +90,7 @@ def main():
     options.add_argument("--in-flight", type=int, default=64)
     options.add_argument("--rounds", type=int, default=10)
     options.add_argument("--kills", type=int, default=10)
-    options.add_argument("--batch-share", type=float, default=0.2, help="kernels that `judge --batch` gets, of those that the client gets")
+    options.add_argument("--batch-share", type=float, default=0.5, help="kernels that `judge --batch` gets, of those that the client gets")
     options.add_argument("--workers", type=int, default=os.cpu_count())
     options.add_argument("--seed", type=int, default=1)
     asked = options.parse_args()

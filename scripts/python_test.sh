@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 for version in 3.10 3.13; do
   (cd python && "$python" -m mypy --python-version $version --cache-dir "$folder/mypy")
 done
-"$python" -m pytest -q -p no:cacheprovider python/tests "$@"
+"$python" -m pytest -q -p no:cacheprovider --ignore python/tests/frameworks python/tests "$@"
 # As a user has it: a copy of the sources, so that nothing is left in the checkout.
 cp -r python "$folder/source"
 "$python" -m pip --disable-pip-version-check -q install --no-deps --no-build-isolation --target "$folder/installed" "$folder/source"
@@ -22,7 +22,8 @@ import sys
 import kernelwright as kw
 assert kw.__file__.startswith(sys.path[1]), kw.__file__
 verdict = kw.Judge().judge("softmax", open(sys.argv[1]).read())
-print("installed by pip:", verdict.status, verdict.speedup)
-assert verdict.correct
+best = kw.Agents().best("relu", turns=2, samples=2)
+print("installed by pip:", verdict.status, verdict.speedup, "and by agents:", best.speedup)
+assert verdict.correct and "__global__" in best.kernel
 END
 )

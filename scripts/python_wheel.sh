@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A wheel of the Python package that carries the program: what `make install` installs, in kernelwright/_program. docs/python.md says what it
-# needs where it is installed.   scripts/python_wheel.sh [BUILD] [OUT]
+# A wheel of the Python package that carries the program: what `make install` installs, in kernelwright/_program. docs/python.md says
+# what it needs where it is installed.   scripts/python_wheel.sh [BUILD] [OUT]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}

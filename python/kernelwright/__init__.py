@@ -45,7 +45,7 @@ _PLACES = {
     "reward_with_details": "rewards",
     "areward_with_details": "rewards",
     "task_from": "torch_task",
-    "replace": "replace",
+    "replace": "replacement",
 }
 
 __all__ = sorted(_PLACES)

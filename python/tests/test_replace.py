@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from kernelwright.errors import KernelwrightError  # noqa: E402
-from kernelwright.replace import replace  # noqa: E402
+from kernelwright.replacement import replace  # noqa: E402
 
 
 def model():
