@@ -65,8 +65,9 @@ class Fitter:
 
     def _product(self, values: tuple[int, ...]) -> str | None:
         atoms = list(self.atoms.items())
-        for count in (2, 3, 4):
-            for chosen in itertools.combinations(atoms, count):
+        # A deep network has hundreds of extents: of many factors only the first ones, the names themselves among them, are tried.
+        for count, most in ((2, 80), (3, 20), (4, 12)):
+            for chosen in itertools.combinations(atoms[:most], count):
                 if len({atom[1][0] for atom in chosen}) != count:
                     continue
                 products = [1] * len(values)
@@ -84,7 +85,7 @@ class Fitter:
         return None
 
     def _sum(self, values: tuple[int, ...]) -> str | None:
-        for (left, (_, seen_left)), (right, (_, seen_right)) in itertools.combinations(self.atoms.items(), 2):
+        for (left, (_, seen_left)), (right, (_, seen_right)) in itertools.combinations(list(self.atoms.items())[:80], 2):
             for sign, first, second, ones, others in (("+", left, right, seen_left, seen_right),
                                                       ("-", left, right, seen_left, seen_right),
                                                       ("-", right, left, seen_right, seen_left)):
