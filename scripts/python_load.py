@@ -38,8 +38,7 @@ def kernels_of(count, first):
 
 
 def is_right(number, verdict):
-    """On a machine with too much to do the judge may run into its limit of time, which says nothing about who asked."""
-    return verdict["correct"] == bool(number % 3) or verdict["status"] == "timeout"
+    return verdict["correct"] == bool(number % 3)
 
 
 def by_batch(program, kernels, workers):
