@@ -62,9 +62,12 @@ def _largest_difference(made: dict[str, Any], folder: pathlib.Path) -> float:
         if len(user) != len(inputs):
             raise TaskError("an input is not used, so that the inputs cannot be told apart")
         inputs = [given[each["name"]] for each in user]
+        # Tensors that the module makes itself are float64 then, as in the program's truth.
+        torch.set_default_dtype(torch.float64)
         with torch.no_grad():
             _load(module, made, given)
             outputs = tensors_of(module(*inputs))
+        torch.set_default_dtype(torch.float32)
         for output, declared in zip(outputs, made["outputs"], strict=True):
             answer = torch.from_numpy(numpy.load(place / f"{declared['name']}.npy"))
             worst = max(worst, _difference(output.reshape(answer.shape) if output.dim() == 0 else output, answer, declared["name"]))
