@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Both sandboxes against what strangers may send: compilers get the hostile corpus (tests/hostile and its generated siblings), references
-# the hostile tasks, in containers as well as in namespaces; then a command judges with --sandbox docker, and nothing is left running.
+# Both sandboxes against what strangers may send: compilers get the hostile corpus (tests/hostile and its generated siblings), in containers
+# as well as in namespaces; then a command judges with --sandbox docker, its reference included, and nothing is left running.
 #   scripts/docker_sandbox_test.sh [build folder]
 # Needs a Docker daemon and the image kernelwright:cpu (`make container-test`); where one is missing it says so and exits with 77, which
 # the tests take as skipped.
