@@ -29,7 +29,8 @@ TEST(EpisodeStoreSize, EndedEpisodesGoTheOldestFirst) {
     request.task = std::make_shared<const Task>();
     ASSERT_TRUE(store->begin(identity, request, "a model").ok());
     ASSERT_TRUE(store->add_turn(identity, big_turn()).ok());
-    if (i > 0) ASSERT_TRUE(store->finish(identity, ended).ok());  // the first goes on
+    if (i == 0) continue;  // the first goes on
+    ASSERT_TRUE(store->finish(identity, ended).ok());
   }
   EXPECT_EQ(forget_ended_episodes(file, 1u << 30).value(), 0);
   const std::int64_t forgotten = forget_ended_episodes(file, 5u << 20).value();

@@ -10,6 +10,7 @@
 #include "app/cli/command.h"
 #include "app/cli/data_export.h"
 #include "app/cli/data_export_verl.h"
+#include "app/cli/python_command.h"
 #include "base/interrupt.h"
 #include "base/parallel_for.h"
 #include "base/progress.h"
@@ -334,7 +335,7 @@ void add_stream_options(CLI::App& command, DataArguments& arguments) {
   command.add_option("--family", arguments.families, "only these families");
 }
 
-void add_export_command(CLI::App& data, Context& context) {
+void add_store_export(CLI::App& data, Context& context) {
   const auto arguments = std::make_shared<DataArguments>();
   auto* export_command =
       data.add_subcommand("export", "Writes a store's examples for other programs, after checking checksums");
@@ -404,7 +405,8 @@ void add_data_command(CLI::App& app, Context& context) {
   stats->add_option("FOLDER", arguments->folder, "the store")->required();
   stats->callback([&context, arguments] { show_stats(context, *arguments); });
 
-  add_export_command(*data, context);
+  add_store_export(*data, context);
+  add_sakana_command(*data, context);
 
   arguments = new_arguments();
   auto* leaks = data->add_subcommand("check-leaks", "Checks that a training store holds nothing that is held out");

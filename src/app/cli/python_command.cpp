@@ -103,16 +103,17 @@ Result<Task> import_python_task(const std::string& file) {
 namespace {
 
 // The words after the subcommand are the package's business: it knows its options and explains them.
-void pass_on(CLI::App& app, Context& context, const char* name, const char* module, const char* help) {
+void pass_on(CLI::App& app, Context& context, const char* name, const char* module, const char* help,
+             const char* needs = "torch") {
   auto* command = app.add_subcommand(name, help);
   command->allow_extras();
   command->prefix_command();
   command->set_help_flag();  // --help is passed on, too
-  command->callback([&context, command, name, module] {
+  command->callback([&context, command, name, module, needs] {
     std::vector<std::string> words = {name};
     const auto rest = command->remaining();
     words.insert(words.end(), rest.begin(), rest.end());
-    fail(context, become_python(module, words, "torch"));
+    fail(context, become_python(module, words, needs));
   });
 }
 
@@ -124,6 +125,12 @@ void add_task_command(CLI::App& app, Context& context) {
   task->footer("Example:\n  kernelwright task import my_model.py --out tasks/");
   pass_on(*task, context, "import", "torch_task",
           "A file with a class Model, get_inputs() and get_init_inputs() becomes a task");
+}
+
+void add_sakana_command(CLI::App& data, Context& context) {
+  pass_on(data, context, "import-sakana", "sakana",
+          "Judges a Parquet file of the AI CUDA Engineer archive again, keeps what is right (by the Python package)",
+          "torch, pyarrow");
 }
 
 void add_kernelbench_command(CLI::App& app, Context& context) {

@@ -20,6 +20,7 @@ Error become_python(const std::string& module, const std::vector<std::string>& a
 Result<Task> import_python_task(const std::string& file);
 
 void add_task_command(CLI::App& app, Context& context);         // task import
+void add_sakana_command(CLI::App& data, Context& context);      // data import-sakana
 void add_kernelbench_command(CLI::App& app, Context& context);  // kernelbench import, run, export, score
 
 }  // namespace kw::cli
