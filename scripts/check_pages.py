@@ -71,12 +71,15 @@ class Help:
             text = subprocess.run([self.program, *path, "--help"], capture_output=True, text=True, check=True).stdout
             body = re.split(r"\n(?:Examples?|MODEL is)\b", text)[0]
             subcommands = re.findall(r"^  ([a-z][\w-]*)\s", body.partition("\nSubcommands:\n")[2], re.M)
-            options = re.findall(r"^  (-[-\w,{}]+)", body.partition("\nOptions:\n")[2], re.M)
+            by_python = text.startswith("usage: ")  # the package's commands explain themselves in argparse's form
+            ours = body.partition("\nOptions:\n")[2]
+            options = re.findall(r"--[-\w]+", text) if by_python else re.findall(r"^  (-[-\w,{}]+)", ours, re.M)
             names = {name.removesuffix("{false}") for each in options for name in each.split(",")}
             if path in (("train",), ("config",)):  # every key is an option of theirs; the table of keys explains them
                 names |= self.keys()
             self.known[path] = (set(subcommands), names)
-            self.silent += [f"{' '.join(path)} --help says nothing about {name}" for name in options_without_words(body)]
+            if not by_python:
+                self.silent += [f"{' '.join(path)} --help says nothing about {name}" for name in options_without_words(body)]
         return self.known[path]
 
     def keys(self):

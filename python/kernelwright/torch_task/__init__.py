@@ -7,6 +7,18 @@
 
 from __future__ import annotations
 
-from .from_module import task_from
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .from_module import task_from
 
 __all__ = ["task_from"]
+
+
+def __getattr__(name: str) -> Any:
+    """torch is imported when it is needed: `--help` works without it."""
+    if name != "task_from":
+        raise AttributeError(name)
+    from .from_module import task_from
+
+    return task_from

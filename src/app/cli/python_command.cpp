@@ -1,6 +1,7 @@
 #include "app/cli/python_command.h"
 
 #include <unistd.h>
+#include <algorithm>
 
 #include <cstdlib>
 #include <iostream>
@@ -113,7 +114,8 @@ void pass_on(CLI::App& app, Context& context, const char* name, const char* modu
     std::vector<std::string> words = {name};
     const auto rest = command->remaining();
     words.insert(words.end(), rest.begin(), rest.end());
-    fail(context, become_python(module, words, needs));
+    const bool asks = std::find(words.begin(), words.end(), "--help") != words.end();
+    fail(context, become_python(module, words, asks ? "" : needs));
   });
 }
 

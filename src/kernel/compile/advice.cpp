@@ -87,11 +87,6 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 }  // namespace
 
 std::string advice_for(std::string_view message) {
-  if (contains(message, "open source file") && (contains(message, "torch/") || contains(message, "ATen/") ||
-                                                contains(message, "c10/") || contains(message, "pybind11/"))) {
-    return "a kernel file has no PyTorch: drop the include and the binding, take raw pointers, and write the function "
-           "`launch` that the task declares";
-  }
   if (contains(message, "open source file")) return "these headers are known: " + well_known_headers();
   for (const Advice& advice : table) {
     if (contains(message, advice.first) && contains(message, advice.second)) return std::string(advice.text);
