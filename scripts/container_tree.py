@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the folder that becomes /opt/the program in an image: the installed program and the libraries that it loads, at places that the
+"""Makes the folder that becomes /opt/kernelwright of an image: the installed program and the libraries that it loads, at places that the
 program finds wherever the folder lies.
   scripts/container_tree.py cpu build-container/cpu      from build/, with the CPU half of libtorch
   scripts/container_tree.py cuda build-container/cuda    also what models and references need on a GPU
@@ -55,7 +55,7 @@ def main():
     target, tree = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     program = ROOT / "build" / "kernelwright"
     if not program.exists():
-        sys.exit("container_tree: build/the program is not there; run `make program`")
+        sys.exit("container_tree: there is no program in build/; run `make program`")
     if "KW_VECTOR_UNITS:STRING=all" not in (ROOT / "build" / "CMakeCache.txt").read_text():
         sys.exit("container_tree: build/ is made for this processor alone; run `cmake --preset release -DKW_VECTOR_UNITS=all`")
     gpu_library = tree / "lib" / "kernelwright" / "libkernelwright_model_gpu.so"

@@ -12,7 +12,7 @@ run_one() {
   [ -n "$program" ] || { echo "there is no fuzzer $name in build-asan" >&2; return 1; }
   mkdir -p "$cache/$name"
   local seeds=() dictionary=()
-  [ -d "tests/fuzz/$name" ] && seeds=("tests/fuzz/$name")
+  for folder in "tests/fuzz/$name" "tests/fuzz/$name.more"; do [ -d "$folder" ] && seeds+=("$folder"); done
   [ -e "tests/fuzz/$name.dict" ] && dictionary=(-dict="tests/fuzz/$name.dict")
   log=$(mktemp)
   if "$program" -runs="$runs" -timeout=300 -rss_limit_mb=2048 -max_len="${FUZZ_MAX_LEN:-4096}" \

@@ -34,8 +34,8 @@ def run(*arguments, key=None, fails=False):
     return done
 
 
-def conversation(model, *more):
-    said = run("optimize", "row_sum", "--model", model, "--backend", "emulator", "--json", *more)
+def conversation(model, *more, key=None):
+    said = run("optimize", "row_sum", "--model", model, "--backend", "emulator", "--json", *more, key=key)
     return json.loads(said.stdout)
 
 
@@ -100,7 +100,7 @@ def hostile_turns():
     echo = json.dumps({"error": {"message": f"your key is {KEY}"}}).encode()
     Endpoint.script = [NAIVE, (200, b"<html>", "text/html"), (200, b'{"choices":['), (302, b"", "text/plain", {"Location": "http://a/"}),
                        (403, echo), (503, b"", "text/plain", {"Retry-After-Ms": "5"}), "close", FAST]
-    episode = conversation(model, "--samples", "1", "--turns", "6")
+    episode = conversation(model, "--samples", "1", "--turns", "6", key=KEY)
     finishes = [turn["samples"][0]["finish"] for turn in episode["turns"]]
     check(finishes, finishes == ["stop_token"] + ["failed"] * 4 + ["stop_token"])
     check("it went on to a better kernel", episode["best"]["turn"] == 5 and episode["best"]["verdict"]["speedup_naive"] > 1)
@@ -117,7 +117,7 @@ def hostile_turns():
                           ["train", "rl", folder + "/b", "--model", model, "--steps", "1"], ["package", model, "-o", folder + "/c.kwz"]):
             check(arguments, "own no weights" in run(*arguments, fails=True).stderr)
         store = folder + "/talk.db"
-        said = run("train", "gather", store, "--model", model, "--tasks", "2", fails=True).stderr
+        said = run("train", "gather", store, "--model", model, "--tasks", "2", key=KEY, fails=True).stderr
         check(said, "none of the questions was answered" in said)
     check("nobody there", "cannot connect" in run("generate", "row_sum", "--model", "http://127.0.0.1:1#m", fails=True).stderr)
     check("no model", "#NAME" in run("generate", "row_sum", "--model", "http://127.0.0.1:1", fails=True).stderr)

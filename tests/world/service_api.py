@@ -298,6 +298,8 @@ def worker_deaths(running):
     """Compilers that are killed are replaced, and counted."""
     def deaths():
         return int(re.search(r'kernelwright_worker_deaths_total{kind="compiler"} (\d+)', call(running, "GET", "/metrics")[2])[1])
+    new = {"task": "softmax", "kernel": GOOD + f"\n__global__ void new_{time.time_ns()}() {{}}\n"}  # known kernels need no compiler
+    check("something to compile", call(running, "POST", "/v1/judge", new)[2]["verdict"]["status"] == "correct")
     before = deaths()
     children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(running.process.pid)], capture_output=True, text=True).stdout
     compilers = [int(line.split()[0]) for line in children.splitlines() if "--compile-worker" in line]
