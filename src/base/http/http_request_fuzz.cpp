@@ -101,7 +101,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const Sent whole = read(bytes, bytes.size() + 1);
   const Sent parts = read(bytes, part_bytes);
-  KW_CHECK(whole.failed || !parts.failed);  // in parts, a mistake may not be seen before the head is complete
+  // Which requests there are must not depend on how the bytes arrive. When a mistake is seen may: in the middle of a
+  // head or of a chunk's extension Beast waits for the rest, or not, depending on what it has got at once.
   KW_CHECK(whole.requests.size() == parts.requests.size());
   for (std::size_t i = 0; i < whole.requests.size(); ++i) {
     const kw::HttpRequest& request = whole.requests[i];
