@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 python=$(scripts/torch_env.sh) || { echo "skipped: the packages of scripts/requirements-torch.txt cannot be installed here"; exit 77; }
 export KERNELWRIGHT=${KERNELWRIGHT_PROGRAM:-$PWD/build/kernelwright}
 export PYTHONDONTWRITEBYTECODE=1
-"$python" -m pytest -q -p no:cacheprovider python/tests/test_torch_task.py python/tests/test_kernelbench.py "$@"
+"$python" -m pytest -q -p no:cacheprovider python/tests/test_torch_task.py python/tests/test_kernelbench.py python/tests/test_sakana.py "$@"
