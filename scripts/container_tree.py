@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the folder that becomes /opt/kernelwright of an image: the installed program and the libraries that it loads, at places that the
+"""Makes the folder that an image has in /opt: the installed program and the libraries that it loads, at places that the
 program finds wherever the folder lies.
   scripts/container_tree.py cpu build-container/cpu      from build/, with the CPU half of libtorch
   scripts/container_tree.py cuda build-container/cuda    also what models and references need on a GPU
