@@ -11,7 +11,7 @@ FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh
 
-.PHONY: setup setup-program build program test test-fast test-gpu test-world test-corpora test-kills test-faults test-threads test-threads-short test-asan-all install package python-wheel container-tree container-test quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
+.PHONY: setup setup-program build program test test-fast test-gpu test-world test-thorough test-kills test-faults test-threads test-threads-short test-asan-all install package python-wheel container-tree container-test quickstart format format-check page-check include-check length-check lint lint-changed clean asan fuzz bench bench-model parity parity-env golden gotchas
 
 setup:
 	@scripts/setup.sh
@@ -35,7 +35,7 @@ test: setup
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
 	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page|experiment|http|package)\.' -j $(JOBS)
 	@$(STEP) "thread sanitizer" $(MAKE) --no-print-directory test-threads-short
-	@$(STEP) "fuzzing, $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS)
+	@$(STEP) "fuzzing, up to $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20)
 	@$(STEP) --summary
 
 test-fast: build
@@ -48,9 +48,10 @@ test-world: build
 	@tests/world/service_api.py --conversations 100
 	@scripts/adapters.sh
 
-# Every kernel of every corpus: bugs, exploits, attacks, honest forms, storms, the suite. `make test` judges a fourth of each.
-test-corpora: build
-	@KW_ALL_KERNELS=1 ctest --test-dir build --output-on-failure --no-tests=error -R '^judge.*slow' -j $(JOBS)
+# Every kernel of every corpus (bugs, exploits, attacks, honest forms, storms, the suite), all questions of exams, every algorithm both
+# ways. `make test` does a fourth to a half of it.
+test-thorough: build
+	@KW_THOROUGH=1 ctest --test-dir build --output-on-failure --no-tests=error -R '^(judge|data|evaluate|rl|pipeline).*slow' -j $(JOBS)
 
 test-gpu:
 	@scripts/test_gpu.sh
@@ -156,7 +157,7 @@ test-threads-short: setup
 	@$(TSAN) short
 
 fuzz: asan
-	@FUZZ_RUNS=$(FUZZ_RUNS) $(SANITIZER_ENV) scripts/fuzz.sh $(FUZZERS)
+	@FUZZ_RUNS=$(FUZZ_RUNS) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),0) $(SANITIZER_ENV) scripts/fuzz.sh $(FUZZERS)
 
 bench: build
 	@build/src/kernel/compile/compile_bench

@@ -20,6 +20,7 @@ if [ -z "${BASE:-}" ]; then
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     debootstrap --variant=minbase --include=ca-certificates bookworm "$folder" >/dev/null
+    chmod 755 "$folder" # mktemp's folder is its owner's alone, and it becomes the image's root
     tar -C "$folder" -c . | docker import - "$BASE" >/dev/null
     say "base image made with debootstrap"
   fi

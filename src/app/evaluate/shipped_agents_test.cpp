@@ -4,6 +4,7 @@
 
 #include "agents/episode/agent_model.h"
 #include "app/evaluate/exam.h"
+#include "base/test_length.h"
 #include "kernel/compile/service.h"
 
 namespace kw {
@@ -34,15 +35,16 @@ struct Hall {
 
 TEST(ShippedAgentsSlow, TinyWritesRightKernelsForUnseenCombinations) {
   Hall hall;
-  const ExamScore score = hall.sit(drawn_questions(DataSplit::composition, 90'001, 80));
-  EXPECT_GE(score.answers, 75);
+  const ExamScore score = hall.sit(drawn_questions(DataSplit::composition, 90'001, thorough_tests() ? 80 : 32));
+  EXPECT_GE(score.answers, thorough_tests() ? 75 : 30);
   EXPECT_GE(score.compiled * 100, 95 * score.answers) << score.compiled << " of " << score.answers;
   EXPECT_GE(score.correct * 100, 85 * score.answers) << score.correct << " of " << score.answers;
 }
 
 TEST(ShippedAgentsSlow, TinyMakesKernelsFasterAndRepairsThem) {
   Hall hall;
-  const auto questions = optimizer_questions(hall.judge, DataSplit::composition, 90'002, 24, 24);
+  const int each = thorough_tests() ? 24 : 8;
+  const auto questions = optimizer_questions(hall.judge, DataSplit::composition, 90'002, each, each);
   ASSERT_TRUE(questions.ok());
   const ExamScore score = hall.sit(*questions);
   EXPECT_GE(score.faster * 2, score.to_improve) << score.faster << " of " << score.to_improve;

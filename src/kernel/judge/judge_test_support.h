@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include "base/file.h"
+#include "base/test_length.h"
 #include "kernel/judge/judge.h"
 #include "kernel/task/task_file.h"
 
@@ -98,16 +98,6 @@ inline std::vector<CorpusKernel> read_corpus(const std::string& folder) {
   std::vector<CorpusKernel> kernels;
   for (const auto& path : paths) kernels.push_back(CorpusKernel::read(path));
   return kernels;
-}
-
-// What `make test` judges of a corpus: every fourth kernel, from place `first` on. `make test-corpora` sets
-// KW_ALL_KERNELS and judges all of them, which takes the better part of an hour on two cores.
-template <typename Item>
-std::vector<Item> tested_share(const std::vector<Item>& all, std::size_t first = 0) {
-  if (std::getenv("KW_ALL_KERNELS") != nullptr) return all;
-  std::vector<Item> share;
-  for (std::size_t i = first; i < all.size(); i += 4) share.push_back(all[i]);
-  return share;
 }
 
 }  // namespace kw

@@ -8,6 +8,7 @@
 #include "agents/grammar/task_json.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/test_length.h"
 #include "kernel/task/task_file.h"
 #include "learn/data/leaks.h"
 #include "learn/data/trial.h"
@@ -173,7 +174,7 @@ TEST(WritersSlow, AreRightOverAllFamiliesAndLevels) {
     TrialOptions options;
     options.stream.seed = 3;
     options.stream.split = split;
-    options.count = split == DataSplit::train ? 40 : 10;
+    options.count = (split == DataSplit::train ? 40 : 10) / (thorough_tests() ? 1 : 3);
     options.workers = 2;
     options.show_progress = false;
     const TrialReport report = run_trial(judge, options);

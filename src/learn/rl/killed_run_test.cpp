@@ -104,7 +104,7 @@ TEST(KilledRunSlow, GoesOnAndEndsWithTheSameBits) {
   int killed = 0;
   for (;; ++killed) {
     ASSERT_LT(killed, 60);
-    const auto ended = run_child({arguments_for(folder.path(), random.integer(5, 260)), "", "", {}}, patient);
+    const auto ended = run_child({arguments_for(folder.path(), random.integer(40, 260)), "", "", {}}, patient);
     ASSERT_TRUE(ended.ok());
     if (ended->succeeded()) break;
     ASSERT_EQ(ended->end, ChildEnd::signalled) << ended->error_output;

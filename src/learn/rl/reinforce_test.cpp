@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "base/interrupt.h"
+#include "base/test_length.h"
 #include "learn/rl/reinforce_test_support.h"
 
 namespace kw {
@@ -72,8 +73,14 @@ TEST(Reinforce, LearnsWhatIsPaidFor) { EXPECT_GT(learned_share(Algorithm::grpo, 
 TEST(ReinforceSlow, EveryAlgorithmLearnsWhatIsPaidForAndAvoidsWhatCosts) {
   for (const Algorithm algorithm :
        {Algorithm::grpo, Algorithm::dr_grpo, Algorithm::rloo, Algorithm::dapo, Algorithm::ppo}) {
-    EXPECT_GT(learned_share(algorithm, 1), 0.1) << to_string(algorithm);
-    EXPECT_LT(learned_share(algorithm, -1), -0.1) << to_string(algorithm);
+    // In short, every other algorithm shows one direction, the others the other.
+    const bool even = static_cast<int>(algorithm) % 2 == 0;
+    if (thorough_tests() || even) {
+      EXPECT_GT(learned_share(algorithm, 1), 0.1) << to_string(algorithm);
+    }
+    if (thorough_tests() || !even) {
+      EXPECT_LT(learned_share(algorithm, -1), -0.1) << to_string(algorithm);
+    }
   }
 }
 
