@@ -19,6 +19,10 @@ from typing import Any
 from ..errors import KernelwrightError
 
 
+# The family of the tasks. `kernelwright train` notes it in the agents that learn from such a task, and they are not scored here.
+benchmark = "kernelbench"
+
+
 @dataclass(frozen=True)
 class ProblemFile:
     level: int
