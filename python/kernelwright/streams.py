@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -18,7 +19,8 @@ class ConversationCursor:
 
     def __init__(self, path: str, body: dict[str, Any]) -> None:
         self._path = path
-        self._body = body
+        # An id of our own: a request that is sent again, because its connection died before `begin`, begins nothing twice.
+        self._body = {**body, "id": "conv-" + secrets.token_hex(16)}
         self.id: str | None = None
         self._last = 0
         self.over = False
