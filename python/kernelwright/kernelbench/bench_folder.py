@@ -83,4 +83,8 @@ def write_json(path: pathlib.Path, value: Any) -> None:
 
 def imported_problems(folder: pathlib.Path, levels: set[int] | None = None) -> list[dict[str, Any]]:
     report = read_json(folder / "import.json", f"{folder}/import.json (`kernelwright kernelbench import` writes it)")
-    return [each for each in report["problems"] if levels is None or each["level"] in levels]
+    problems = report.get("problems") if isinstance(report, dict) else None
+    if not isinstance(problems, list) or not all(isinstance(each, dict) and {"key", "level", "task", "expressible"} <= each.keys()
+                                                 for each in problems):
+        raise KernelwrightError(f"{folder}/import.json is not what `kernelwright kernelbench import` writes")
+    return [each for each in problems if levels is None or each["level"] in levels]

@@ -13,7 +13,7 @@ import secrets
 import sys
 from typing import Any
 
-from ..errors import KernelwrightError
+from ..errors import KernelwrightError, ServiceError, TaskError
 from ..judge import Judge
 from .baselines import time_pytorch
 from .bench_folder import benchmark, imported_problems, read_json, write_json
@@ -114,7 +114,14 @@ def _controls(judge: Judge, folder: pathlib.Path, problems: list[dict[str, Any]]
     """How many problems each control solves, of a few that are drawn each time."""
     possible = [each for each in problems if each["expressible"]]
     chosen = [possible[secrets.randbelow(len(possible))] for _ in range(min(3, len(possible)))]
-    return {name: sum(judge.judge(folder / "tasks" / each["task"], text).correct for each in chosen) for name, text in controls.items()}
+    return {name: sum(_solves(judge, folder / "tasks" / each["task"], text) for each in chosen) for name, text in controls.items()}
+
+
+def _solves(judge: Judge, task: pathlib.Path, text: str) -> bool:
+    try:
+        return judge.judge(task, text).correct
+    except (ServiceError, TaskError):  # a problem that the service refuses is solved by nobody
+        return False
 
 
 def counts(rows: list[dict[str, Any]]) -> dict[str, int]:
