@@ -44,8 +44,9 @@ def score(model, questions, out):
 
 def teach(folder, arguments):
     socket = folder / "teacher.sock"
-    service = subprocess.Popen([PROGRAM, "serve", "--socket", str(socket), "--model", "tiny", "--backend", "emulator", "--quiet",
-                                "--runs", str(folder / "runs"), "--folder", str(folder / "conversations")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [PROGRAM, "serve", "--socket", socket, "--model", "tiny", "--backend", "emulator", "--quiet", "--runs", folder / "runs",
+               "--folder", folder / "conversations"]
+    service = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         store, teacher = folder / "talk.db", f"unix:{socket}#tiny"
         end = time.monotonic() + 600

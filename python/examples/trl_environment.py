@@ -94,7 +94,8 @@ def main(line=None):
     arguments = parser.parse_args(line)
     with kw.Service() as service:
         result, wanted = train(arguments, service), expected(arguments.samples, service)
-    print(f"{len(result['rewards'])} steps: rewards {' '.join(f'{one:.4f}' for one in result['rewards'])}, by our own environment {wanted:.4f}; "
+    shown = " ".join(f"{one:.4f}" for one in result["rewards"])
+    print(f"{len(result['rewards'])} steps: rewards {shown}, by our own environment {wanted:.4f}; "
           f"calls of the tool for each answer {result['calls']}, failed {result['failures']}; "
           f"{result['changed']} of {result['tensors']} tensors of the model changed")
     if any(abs(one - wanted) > 1e-6 for one in result["rewards"]) or result["changed"] == 0:
