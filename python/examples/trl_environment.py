@@ -63,7 +63,7 @@ def train(arguments, service):
     with tempfile.TemporaryDirectory() as folder:
         config = GRPOConfig(output_dir=folder, max_steps=arguments.steps, num_generations=arguments.samples,
                             per_device_train_batch_size=arguments.samples, max_completion_length=4096, learning_rate=1e-4, beta=0.0,
-                            logging_steps=1, save_strategy="no", report_to=[], use_cpu=True, bf16=False, gradient_checkpointing=False,
+                            logging_steps=1, save_strategy="no", report_to=[], use_cpu=True, bf16=False, activation_checkpointing=False,
                             seed=1, disable_tqdm=True)
         trainer = ScriptedTrainer(model=model, processing_class=tokenizer, args=config,
                                   train_dataset=to_dataset([TASK], judge=kw.Judge(service), environment=True),
