@@ -21,6 +21,7 @@ trl() {
   echo "## TRL $(version trl trl): GRPOTrainer, 20 steps, our judge as reward" >>"$page"
   echo >>"$page"
   show scripts/framework_run.sh trl python/examples/trl_grpo.py --seeds 1 2 3
+  show scripts/framework_run.sh trl python/examples/trl_environment.py --steps 2
 }
 
 openenv() {

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from .errors import KernelwrightError
+
+_MOST_BYTES = 64 << 20  # of one event: whoever sends more sends no events
+
 
 @dataclass(frozen=True)
 class Event:
@@ -31,7 +35,10 @@ class EventReader:
         self._fields: dict[str, str] = {}
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Raises KernelwrightError where something else than the service answers."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) + sum(map(len, self._fields.values())) > _MOST_BYTES:
+            raise KernelwrightError(f"an event has over {_MOST_BYTES >> 20} MiB")
         for line in lines:
             event = self._take(line.rstrip(b"\r").decode("utf-8", "replace"))
             if event is not None:
@@ -48,4 +55,10 @@ class EventReader:
         fields, self._fields = self._fields, {}
         if "data" not in fields:
             return None
-        return Event(fields.get("event", "message"), json.loads(fields["data"]), int(fields.get("id", "0")))
+        try:
+            data, number = json.loads(fields["data"]), int(fields.get("id", "0"))
+        except (ValueError, RecursionError) as problem:
+            raise KernelwrightError(f"an event cannot be read: {fields['data'][:200]!r}") from problem
+        if not isinstance(data, dict):
+            raise KernelwrightError(f"an event is no object: {fields['data'][:200]!r}")
+        return Event(fields.get("event", "message"), data, number)

@@ -28,12 +28,23 @@ def service_of(service: Service | str | None, url: str | None, key: str | None, 
     return (service, False) if service is not None else (default_service(agents), False)
 
 
+def sendable(text: str) -> str:
+    """What a model says may hold halves of characters, which UTF-8 has no bytes for: they become question marks."""
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+
+
 def judge_body(task: TaskLike, kernel: str, options: dict[str, Any]) -> dict[str, Any]:
     """The request of POST /v1/judge. `options` that are None are left out."""
     if not isinstance(kernel, str):
         raise TypeError(f"a kernel is a text, not {type(kernel).__name__}")
-    body: dict[str, Any] = {"task": Task.of(task).body, "kernel": kernel}
+    body: dict[str, Any] = {"task": Task.of(task).body, "kernel": sendable(kernel)}
     body.update((key, value) for key, value in options.items() if value is not None)
+    if isinstance(body.get("answer"), str):
+        body["answer"] = sendable(body["answer"])
     if "answer" in body:
         del body["kernel"]
     return body

@@ -118,7 +118,8 @@ def task_of_row(row: dict[str, Any]) -> str:
         scope = {"function": function, "inf": float("inf"), "nan": float("nan")}
         exec(compile(path.read_text(), str(path), "exec"), scope)  # noqa: S102
         task = task_from(scope["forward"], [value for _, value in tensors], name=row_name(row)[:60])
-    return with_numbers(task.yaml, [name for name, _ in tensors], numbers)
+    yaml = task.yaml.replace("\nfamily: imported\n", f"\nfamily: {mark}\n", 1)
+    return with_numbers(yaml, [name for name, _ in tensors], numbers)
 
 
 def with_numbers(text: str, tensors: list[str], numbers: list[tuple[int, str, Any]]) -> str:

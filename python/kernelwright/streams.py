@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from .errors import ServiceTimeout
+from .errors import ServiceDied, ServiceTimeout
 from .events import Event, EventReader
 from .http import Patience, error_of
 from .service import Service
@@ -18,7 +19,8 @@ class ConversationCursor:
 
     def __init__(self, path: str, body: dict[str, Any]) -> None:
         self._path = path
-        self._body = body
+        # An id of our own: a request that is sent again, because its connection died before `begin`, begins nothing twice.
+        self._body = {**body, "id": "conv-" + secrets.token_hex(16)}
         self.id: str | None = None
         self._last = 0
         self.over = False
@@ -59,6 +61,8 @@ def conversation_events(service: Service, cursor: ConversationCursor) -> Iterato
                             patience = Patience(service.patience)
                             service.note_answer()
                             yield event
+                if not cursor.over:
+                    time.sleep(service.pause_after(_cut_off(service), patience))
             except httpx.TimeoutException as problem:
                 raise ServiceTimeout(f"{service.address} sent no event in time") from problem
             except httpx.TransportError as problem:
@@ -67,6 +71,11 @@ def conversation_events(service: Service, cursor: ConversationCursor) -> Iterato
         if cursor.id is not None and not cursor.over and not service.closed:
             _cancel_quietly(service, cursor.id)
         raise
+
+
+def _cut_off(service: Service) -> ServiceDied:
+    """A proxy, or a service that is ending, may end a stream in good order before the conversation is over."""
+    return ServiceDied(f"{service.address} ended a conversation's events before its end")
 
 
 def _cancel_quietly(service: Service, identity: str) -> None:
@@ -101,6 +110,8 @@ async def aconversation_events(service: Service, cursor: ConversationCursor) -> 
                             patience = Patience(service.patience)
                             service.note_answer()
                             yield event
+                if not cursor.over:
+                    await asyncio.sleep(service.pause_after(_cut_off(service), patience))
             except httpx.TimeoutException as problem:
                 raise ServiceTimeout(f"{service.address} sent no event in time") from problem
             except httpx.TransportError as problem:

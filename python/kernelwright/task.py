@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any, Union
+from urllib.parse import quote
 
 from .errors import TaskError
 
@@ -21,8 +22,9 @@ class Task:
     def __init__(self, name: str, yaml: str | None) -> None:
         self._name = name
         self._yaml = yaml
-        if yaml is not None and len(yaml.encode()) > _MOST_BYTES:
-            raise TaskError(f"the task {name} has {len(yaml.encode())} bytes; at most {_MOST_BYTES} are allowed")
+        bytes_ = 0 if yaml is None else len(yaml.encode(errors="replace"))
+        if bytes_ > _MOST_BYTES:
+            raise TaskError(f"the task {name} has {bytes_} bytes; at most {_MOST_BYTES} are allowed")
 
     @classmethod
     def named(cls, name: str) -> Task:
@@ -80,7 +82,7 @@ class Task:
             raise TaskError(f"{self._name} is not a task of the suite: its text is all that is known of it")
         from .service import default_service
 
-        answer = (service or default_service()).request("GET", f"/v1/tasks/{self._name}")
+        answer = (service or default_service()).request("GET", "/v1/tasks/" + quote(self._name, safe=""))
         assert isinstance(answer, dict)
         return answer
 

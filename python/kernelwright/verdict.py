@@ -33,8 +33,10 @@ class Verdict(Mapping[str, Any]):
             if json is None:
                 json = {"status": "no_kernel", "correct": False, "compiled": False, "summary": said["message"],
                         "feedback": said["message"], "findings": []}
+            if not isinstance(json["status"], str):
+                raise TypeError("a status is a text")
             return cls(json, id=str(answer.get("id", "")), reward=answer.get("reward"), answer=said, rank=answer.get("rank"))
-        except (KeyError, TypeError, AttributeError) as problem:
+        except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise KernelwrightError(f"the service's answer holds no verdict: {str(answer)[:200]}") from problem
 
     def __getitem__(self, key: str) -> Any:

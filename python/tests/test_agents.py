@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 
 import kernelwright as kw
+from kernelwright.streams import ConversationCursor, conversation_events
 import pytest
 
 
@@ -59,6 +60,19 @@ def test_a_crash_in_between_is_not_noticed(agents: kw.Agents) -> None:
     kept = [event.id for event in heard if event.id]
     assert kept == list(range(1, len(kept) + 1))  # none is missing, none came twice
     assert agents.service.restarts > before
+
+
+def test_a_connection_that_dies_before_it_begins_begins_nothing_twice(agents: kw.Agents) -> None:
+    def known() -> int:
+        return len(agents.service.request("GET", "/v1/conversations")["conversations"])
+
+    agents.service.start()
+    before = known()
+    cursor = ConversationCursor("/v1/optimize", {"task": "relu", "turns": 1, "samples": 1})
+    with agents.service.client().stream(**cursor.request(), timeout=300) as response:
+        next(response.iter_bytes())  # it has begun, but who asked does not know that yet
+    heard = list(conversation_events(agents.service, cursor))
+    assert heard[0].name == "begin" and heard[-1].name == "end" and known() == before + 1
 
 
 def test_what_is_refused(agents: kw.Agents) -> None:

@@ -31,6 +31,11 @@ extern "C" void launch(const float* x, const float* gate, float* y, cudaStream_t
 """
 
 
+def test_halves_of_characters_cost_nothing(judge: kw.Judge, good: str) -> None:
+    assert judge.judge("softmax", good + "// \ud800").correct
+    assert judge.judge_answer("softmax", "I cannot \udfff").status == "no_kernel"
+
+
 def test_a_right_kernel(judge: kw.Judge, good: str) -> None:
     verdict = judge.judge("softmax", good)
     assert verdict.status == "correct" and verdict.correct and verdict.compiled and verdict.judged

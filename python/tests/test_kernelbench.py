@@ -20,6 +20,7 @@ from kernelwright.kernelbench.degenerate import all_degenerate, degenerate_reaso
 from kernelwright.kernelbench.exporting import model_new  # noqa: E402
 from kernelwright.kernelbench.scoring import counts, is_fast  # noqa: E402
 
+ROOT = Path(__file__).resolve().parents[2]
 problems = Path(__file__).parent / "problems"
 refused = {"L1-9": "aten.randn_like in 9_Noise.py:9", "L1-10": "depends on values"}
 
@@ -150,6 +151,48 @@ def test_the_stock_scorer_says_that_it_needs_a_gpu(imported: Path, tmp_path: Pat
     shutil.copytree(imported, folder)
     assert main(["score", str(folder), "--stock", str(tmp_path)]) == 2
     assert "GPU" in capsys.readouterr().err
+
+
+def test_kernels_of_agents_that_learned_from_the_benchmark_are_no_score(imported: Path, tmp_path: Path,
+                                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "bench"
+    shutil.copytree(imported, folder)
+    assert "family: kernelbench" in (folder / "tasks" / "kb1_1_scaled_sine" / "task.yaml").read_text()
+    (folder / "kernels").mkdir()
+    (folder / "kernels" / "kb1_1_scaled_sine.json").write_text(json.dumps({"best": {"kernel": sine}, "learned_from": ["kernelbench"]}))
+    assert main(["score", str(folder)]) == 2
+    assert "L1-1" in capsys.readouterr().err and not (folder / "score.json").exists()
+    assert main(["score", str(folder), "--even-if-learned"]) == 0
+    assert capsys.readouterr().out.startswith("NOT A SCORE: 1 of the kernels")
+    assert "NOT A SCORE" in (folder / "score.html").read_text()
+
+
+def test_agents_that_learned_from_the_benchmark_are_not_asked(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    agents, folder = tmp_path / "agents", tmp_path / "bench"
+    shutil.copytree(ROOT / "weights" / "tiny", agents)
+    shutil.copytree(imported, folder)
+    described = json.loads((agents / "agents.json").read_text())
+    (agents / "agents.json").write_text(json.dumps({**described, "learned_from": ["kernelbench"]}))
+    few = ["run", str(folder), "--levels", "1", "--limit", "1", "--samples", "1", "--turns", "1", "--model", str(agents)]
+    assert main(few) == 2
+    assert "learned from tasks of kernelbench" in capsys.readouterr().err and not (folder / "kernels").exists()
+    assert main([*few, "--even-if-learned"]) == 0
+    (kept,) = (folder / "kernels").glob("*.json")
+    assert json.loads(kept.read_text())["learned_from"] == ["kernelbench"]
+
+
+def test_a_run_goes_on_where_it_was_ended(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "bench"
+    shutil.copytree(imported, folder)
+    asked = ["run", str(folder), "--levels", "1", "--samples", "1", "--turns", "1"]
+    assert main([*asked, "--limit", "1"]) == 0
+    first = {file.name: file.stat().st_mtime_ns for file in (folder / "kernels").iterdir()}
+    capsys.readouterr()
+    assert main([*asked, "--limit", "2"]) == 0
+    assert "2 problems, 1 done before" in capsys.readouterr().err
+    after = {file.name: file.stat().st_mtime_ns for file in (folder / "kernels").iterdir()}
+    assert len(after) == 2 and first.items() <= after.items()
+    assert main(["export", str(folder), "--levels", "1"]) == 0
 
 
 def test_fast_means_that_the_whole_interval_is_faster() -> None:

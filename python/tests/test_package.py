@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import kernelwright as kw
+import pytest
 from kernelwright.events import EventReader
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,3 +39,19 @@ def test_events_end_with_a_line_feed_alone() -> None:
     events = [event for i in range(0, len(text), 5) for event in reader.feed(text[i : i + 5])]  # cut anywhere, also inside a character
     assert [(event.id, event.name) for event in events] == [(3, "answer"), (0, "end")]
     assert events[0]["kernel"] == "a\u2028b\x85c"
+
+
+def test_what_is_no_event_is_an_error_of_ours() -> None:
+    for hostile in (b"data: {\n\n", b"data: 7\n\n", b"id: x\ndata: {}\n\n", b"data: " + b"[" * 100_000 + b"\n\n"):
+        with pytest.raises(kw.KernelwrightError, match="an event"):
+            list(EventReader().feed(hostile))
+    endless = EventReader()
+    with pytest.raises(kw.KernelwrightError, match="MiB"):
+        for _ in range(100):
+            list(endless.feed(b"x" * (1 << 20)))
+
+
+def test_what_is_no_verdict_is_an_error_of_ours() -> None:
+    for hostile in (None, [], {}, {"verdict": None}, {"verdict": 7}, {"verdict": {}}, {"verdict": ["ab"]}, {"verdict": {"status": 1}}):
+        with pytest.raises(kw.KernelwrightError, match="no verdict"):
+            kw.Verdict.from_answer(hostile)

@@ -103,6 +103,28 @@ def test_what_cannot_be_traced_says_where() -> None:
         kw.task_from(lambda x: torch.fft.fft(x), (torch.randn(4, 4),), name="spectrum")
 
 
+@pytest.mark.parametrize("module", [torch.nn.LSTM(8, 16, batch_first=True), torch.nn.GRU(8, 16, 2), torch.nn.RNN(8, 16),
+                                    torch.nn.LSTM(8, 16, bidirectional=True, proj_size=4)],
+                         ids=["lstm", "gru_of_two_layers", "rnn", "projected_lstm_both_ways"])
+def test_recurrent_layers(module: torch.nn.RNNBase, tmp_path: Path) -> None:
+    made = made_from(module, (torch.rand(4, 5, 8),))
+    by_path = {each.path: each.name for each in made.inputs}
+    assert set(by_path) - {""} == {name for name, _ in module.named_parameters()}
+    for _, tensors in answers(kw.Task.from_yaml(made.yaml), tmp_path):
+        module.double()
+        with torch.no_grad():
+            for path, value in module.named_parameters():
+                value.copy_(tensors[by_path[path]])
+            output, last = module(tensors["input"])
+        for expected, (name, _, _) in zip((output, *(last if isinstance(last, tuple) else (last,))), made.outputs, strict=True):
+            assert torch.allclose(expected, tensors[name], rtol=1e-12), name
+
+
+def test_an_error_of_torch_has_its_kind_and_a_place() -> None:
+    with pytest.raises(kw.TaskError, match=r"RuntimeError: .*input.size\(-1\).*\(in rnn\.py:\d+"):
+        kw.task_from(torch.nn.LSTM(8, 16), (torch.rand(4, 5, 7),))
+
+
 def test_a_judged_kernel_of_an_own_module(judge: kw.Judge) -> None:
     task = kw.task_from(torch.nn.ReLU(), (torch.randn(64, 32),), name="my_relu")
     kernel = """__global__ void relu(const float* x, float* y, int n) {

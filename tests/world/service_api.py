@@ -196,6 +196,13 @@ def talking(running):
     status, _, listed = call(running, "GET", "/v1/conversations")
     check("listed, the newest first", [c["id"] for c in listed["conversations"]][1:] == [once["id"], identity])
 
+    chosen = {"task": "softmax", "turns": 1, "samples": 1, "stream": True, "id": "conv-" + os.urandom(16).hex()}
+    told = list(events(running, "POST", "/v1/optimize", chosen))
+    check("an id of the client's", told[0][2]["id"] == chosen["id"])
+    check("asked again, the same conversation", list(events(running, "POST", "/v1/optimize", chosen)) == [one for one in told if one[0] > 0])
+    check("another request with that id", call(running, "POST", "/v1/optimize", {**chosen, "turns": 2})[0] == 409)
+    check("an id that can be guessed", call(running, "POST", "/v1/optimize", {**chosen, "id": "conv-1"})[0] == 400)
+
     stream = events(running, "POST", "/v1/optimize", {"task": "softmax", "turns": 20, "samples": 8, "seed": 5, "stream": True})
     identity = next(stream)[2]["id"]
     check("cancelled", call(running, "DELETE", f"/v1/conversations/{identity}")[2]["state"] == "cancelled")

@@ -25,7 +25,7 @@ def _run(options: argparse.Namespace) -> int:
     from .running import run_folder
 
     return run_folder(options.folder, levels_of(options.levels), samples=options.samples, turns=options.turns, model=options.model,
-                      url=options.url, limit=options.limit)
+                      url=options.url, limit=options.limit, even_if_learned=options.even_if_learned)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -37,7 +37,8 @@ def _export(options: argparse.Namespace) -> int:
 def _score(options: argparse.Namespace) -> int:
     from .scoring import score_folder
 
-    return score_folder(options.folder, levels_of(options.levels), stock=options.stock, url=options.url)
+    return score_folder(options.folder, levels_of(options.levels), stock=options.stock, url=options.url,
+                        even_if_learned=options.even_if_learned)
 
 
 def main(words: list[str] | None = None) -> int:
@@ -61,9 +62,10 @@ def main(words: list[str] | None = None) -> int:
     run.add_argument("--levels", help="such as 1,2 (default: all)")
     run.add_argument("--samples", type=int, default=4, help="kernels a turn (default: 4)")
     run.add_argument("--turns", type=int, default=3, help="turns a problem (default: 3)")
-    run.add_argument("--model", help="which agents, where the service has several")
+    run.add_argument("--model", help="which agents: tiny, smollm2, a folder, URL#NAME; of --url, one of its sets")
     run.add_argument("--url", help="a service elsewhere (default: one of its own)")
     run.add_argument("--limit", type=int, help="at most so many problems")
+    run.add_argument("--even-if-learned", action="store_true", help="also agents that learned from KernelBench's tasks; the tables say so")
     run.set_defaults(work=_run)
 
     export = commands.add_parser("export", help="each right kernel as a ModelNew file that the stock scorer accepts")
@@ -77,6 +79,7 @@ def main(words: list[str] | None = None) -> int:
     score.add_argument("--stock", type=pathlib.Path, metavar="CHECKOUT",
                        help="also run KernelBench's own scorer from this checkout (needs a GPU)")
     score.add_argument("--url", help="a service elsewhere (default: one of its own)")
+    score.add_argument("--even-if-learned", action="store_true", help="also kernels of agents that learned from KernelBench's tasks")
     score.set_defaults(work=_score)
 
     options = parser.parse_args(words)

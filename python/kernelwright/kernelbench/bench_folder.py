@@ -19,6 +19,10 @@ from typing import Any
 from ..errors import KernelwrightError
 
 
+# The family of the tasks. `kernelwright train` notes it in the agents that learn from such a task, and they are not scored here.
+benchmark = "kernelbench"
+
+
 @dataclass(frozen=True)
 class ProblemFile:
     level: int
@@ -79,4 +83,8 @@ def write_json(path: pathlib.Path, value: Any) -> None:
 
 def imported_problems(folder: pathlib.Path, levels: set[int] | None = None) -> list[dict[str, Any]]:
     report = read_json(folder / "import.json", f"{folder}/import.json (`kernelwright kernelbench import` writes it)")
-    return [each for each in report["problems"] if levels is None or each["level"] in levels]
+    problems = report.get("problems") if isinstance(report, dict) else None
+    if not isinstance(problems, list) or not all(isinstance(each, dict) and {"key", "level", "task", "expressible"} <= each.keys()
+                                                 for each in problems):
+        raise KernelwrightError(f"{folder}/import.json is not what `kernelwright kernelbench import` writes")
+    return [each for each in problems if levels is None or each["level"] in levels]

@@ -24,7 +24,7 @@ _types = {
 
 
 def export_folder(folder: pathlib.Path, levels: set[int] | None) -> int:
-    written, missing = 0, []
+    written, missing, refused = 0, [], []
     for problem in imported_problems(folder, levels):
         kernel = _best_kernel(folder, problem)
         if kernel is None:
@@ -32,12 +32,19 @@ def export_folder(folder: pathlib.Path, levels: set[int] | None) -> int:
             continue
         made = read_json(folder / "tasks" / problem["task"] / "problem.json", "an imported problem")
         place = folder / "exports" / f"level{problem['level']}" / f"{problem['title']}.py"
+        try:
+            text = model_new(made, kernel, pathlib.Path(made["source"]).read_text())
+        except (KernelwrightError, OSError, SyntaxError, ValueError) as error:
+            refused.append(f"{problem['key']}: {error}")
+            continue
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(model_new(made, kernel, pathlib.Path(made["source"]).read_text()))
+        place.write_text(text)
         written += 1
     print(f"{written} files in {folder / 'exports'}; {len(missing)} problems have no right kernel" +
           (f": {', '.join(missing)}" if missing else ""))
-    return 0
+    for line in refused:
+        print(f"  not exported: {line}")
+    return 1 if refused else 0
 
 
 def _best_kernel(folder: pathlib.Path, problem: dict[str, Any]) -> str | None:

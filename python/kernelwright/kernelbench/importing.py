@@ -13,7 +13,7 @@ from ..errors import KernelwrightError, TaskError
 from ..torch_task.agreement import largest_difference, write_answers
 from ..torch_task.import_file import import_file, write_task
 from ..torch_task.limited_process import warm_up
-from .bench_folder import ProblemFile, problem_files, read_json, write_json
+from .bench_folder import ProblemFile, benchmark, problem_files, read_json, write_json
 from .degenerate import degenerate_reason
 
 # Two float64 computations of the same operations in the same order differ only where a library chooses another algorithm.
@@ -30,8 +30,7 @@ def import_folder(source: pathlib.Path, out: pathlib.Path, levels: set[int] | No
     started = time.monotonic()
     for at, file in enumerate(files):
         digest = hashlib.sha256(file.path.read_bytes()).hexdigest()
-        entry = known.get((file.key, digest)) or _import(file, digest, out, seconds, memory_bytes, dropout,
-                                                                 train_elements)
+        entry = known.get((file.key, digest)) or _import(file, digest, out, seconds, memory_bytes, dropout, train_elements)
         problems.append(entry)
         write_json(out / "import.json", {"source": str(source), "problems": problems, "complete": at + 1 == len(files)})
         print(f"\r{at + 1}/{len(files)} {file.key:8} {time.monotonic() - started:5.0f} s", end="", file=sys.stderr, flush=True)
@@ -58,7 +57,7 @@ def _import(file: ProblemFile, digest: str, out: pathlib.Path, seconds: float, m
         entry["degenerate"] = reason
     try:
         made = import_file(file.path.resolve(), name=file.task_name, dropout=dropout, seconds=seconds, memory_bytes=memory_bytes,
-                           train_elements=train_elements)
+                           train_elements=train_elements, family=benchmark)
     except TaskError as error:
         return {**entry, "expressible": False, "reason": str(error)}
     write_task(made, out / "tasks")

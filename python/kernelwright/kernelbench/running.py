@@ -9,25 +9,41 @@ from typing import Any
 
 from ..agents import Agents
 from ..errors import KernelwrightError
-from .bench_folder import imported_problems, read_json, write_json
+from ..service import Service
+from .bench_folder import benchmark, imported_problems, read_json, write_json
 
 
 def run_folder(folder: pathlib.Path, levels: set[int] | None, *, samples: int, turns: int, model: str | None = None, url: str | None = None,
-               limit: int | None = None) -> int:
+               limit: int | None = None, even_if_learned: bool = False) -> int:
     settings = {"samples": samples, "turns": turns, "model": model}
     problems = [each for each in imported_problems(folder, levels) if each["expressible"]][:limit]
     waiting = [each for each in problems if not _done(folder, each, settings)]
     print(f"{len(problems)} problems, {len(problems) - len(waiting)} done before", file=sys.stderr)
-    solved = 0
-    with Agents(url=url, model=model) as agents:
+    # Without a URL the service is this command's own, and has the agents that are asked for.
+    with Service(url, agents=model or True) as service:
+        agents = Agents(service, model=model if url is not None else None)
+        learned_from = benchmarks_of(service, agents.model)
+        if benchmark in learned_from and not even_if_learned:
+            raise KernelwrightError(f"these agents learned from tasks of {benchmark}: what they write here is remembered; "
+                                    "--even-if-learned lets them, and every table says so")
         for at, problem in enumerate(waiting):
             result = converse(agents, folder / "tasks" / problem["task"], samples, turns)
-            write_json(folder / "kernels" / f"{problem['task']}.json", {"key": problem["key"], "settings": settings, **result})
-            solved += result["best"] is not None
+            write_json(folder / "kernels" / f"{problem['task']}.json",
+                       {"key": problem["key"], "settings": settings, "learned_from": learned_from, **result})
             print(f"{at + 1}/{len(waiting)} {problem['key']:7} {problem['title'][:50]:50} {_outcome(result)}", flush=True)
     right = sum(_result(folder, each).get("best") is not None for each in problems)
     print(f"{right} of {len(problems)} problems have a kernel that the judge calls right")
     return 0
+
+
+def benchmarks_of(service: Service, model: str | None) -> list[str]:
+    """Whose questions were among the lessons of these agents, as their agents.json says; a service that is older says nothing."""
+    if model is None:
+        description = service.description().get("model") or {}
+    else:
+        description = next((each for each in service.request("GET", "/v1/models")["data"] if each.get("id") == model), {})
+    named = description.get("learned_from")
+    return [str(each) for each in named] if isinstance(named, list) else []
 
 
 def _result(folder: pathlib.Path, problem: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ def score_page(report: dict[str, Any]) -> str:
     rows = report["hardened"]
     parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>KernelBench</title>",
              f"<style>{_style}</style>", "<h1>KernelBench</h1>",
-             f"<pre>{html.escape(hardened_table(rows, report['controls']))}</pre>"]
+             f"<pre>{html.escape(hardened_table(rows, report['controls'], report['remembered']))}</pre>"]
     if "stock" in report:
         commit, device = (html.escape(report["stock"][key]) for key in ("commit", "device"))
         parts.append(f"<h2>Stock scorer</h2><p>KernelBench {commit} on {device}</p>")

@@ -13,11 +13,12 @@ import secrets
 import sys
 from typing import Any
 
+from ..errors import KernelwrightError, ServiceError, TaskError
 from ..judge import Judge
 from .baselines import time_pytorch
-from .bench_folder import imported_problems, read_json, write_json
+from .bench_folder import benchmark, imported_problems, read_json, write_json
 from .score_page import score_page
-from .stock_scorer import score_with_stock, stock_table
+from .stock_scorer import check_stock, score_with_stock, stock_table
 
 # What the same pipe says about files without a kernel of their own: both must score 0.
 controls = {
@@ -26,13 +27,20 @@ controls = {
 }
 
 
-def score_folder(folder: pathlib.Path, levels: set[int] | None, *, stock: pathlib.Path | None, url: str | None = None) -> int:
+def score_folder(folder: pathlib.Path, levels: set[int] | None, *, stock: pathlib.Path | None, url: str | None = None,
+                 even_if_learned: bool = False) -> int:
     problems = imported_problems(folder, levels)
+    remembered = kernels_of_learners(folder, problems)
+    if remembered and not even_if_learned:
+        raise KernelwrightError(f"{len(remembered)} kernels (the first for {remembered[0]}) are of agents that learned from tasks of "
+                                f"{benchmark}: that is no score; --even-if-learned makes the tables all the same, and they say so")
+    if stock is not None:
+        check_stock(stock)  # before an hour of judging
     rows, control_rows = hardened_rows(folder, problems, url)
     if any(row.get("backend") == "gpu" for row in rows):
         _time_baselines(folder, problems, rows)
-    report: dict[str, Any] = {"hardened": rows, "controls": control_rows}
-    print(hardened_table(rows, control_rows))
+    report: dict[str, Any] = {"hardened": rows, "controls": control_rows, "remembered": remembered}
+    print(hardened_table(rows, control_rows, remembered))
     if stock is not None:
         report["stock"] = score_with_stock(folder, problems, stock)
         print(stock_table(report["stock"], problems))
@@ -42,6 +50,16 @@ def score_folder(folder: pathlib.Path, levels: set[int] | None, *, stock: pathli
     (folder / "score.html").write_text(score_page(report))
     print(f"{folder / 'score.html'} has every kernel")
     return 0
+
+
+def kernels_of_learners(folder: pathlib.Path, problems: list[dict[str, Any]]) -> list[str]:
+    """Keys of problems whose kernels come from agents that were trained on this benchmark (running.py notes it)."""
+    found = []
+    for problem in problems:
+        place = folder / "kernels" / f"{problem['task']}.json"
+        if problem["expressible"] and place.exists() and benchmark in (read_json(place, "a run's kernels").get("learned_from") or []):
+            found.append(problem["key"])
+    return found
 
 
 def hardened_rows(folder: pathlib.Path, problems: list[dict[str, Any]], url: str | None) -> tuple[list[dict[str, Any]], dict[str, int]]:
@@ -96,7 +114,14 @@ def _controls(judge: Judge, folder: pathlib.Path, problems: list[dict[str, Any]]
     """How many problems each control solves, of a few that are drawn each time."""
     possible = [each for each in problems if each["expressible"]]
     chosen = [possible[secrets.randbelow(len(possible))] for _ in range(min(3, len(possible)))]
-    return {name: sum(judge.judge(folder / "tasks" / each["task"], text).correct for each in chosen) for name, text in controls.items()}
+    return {name: sum(_solves(judge, folder / "tasks" / each["task"], text) for each in chosen) for name, text in controls.items()}
+
+
+def _solves(judge: Judge, task: pathlib.Path, text: str) -> bool:
+    try:
+        return judge.judge(task, text).correct
+    except (ServiceError, TaskError):  # a problem that the service refuses is solved by nobody
+        return False
 
 
 def counts(rows: list[dict[str, Any]]) -> dict[str, int]:
@@ -108,8 +133,11 @@ def counts(rows: list[dict[str, Any]]) -> dict[str, int]:
             "degenerate": sum(bool(row.get("degenerate")) for row in rows)}
 
 
-def hardened_table(rows: list[dict[str, Any]], control_rows: dict[str, int]) -> str:
-    lines = ["hardened: our judge" + _device(rows),
+def hardened_table(rows: list[dict[str, Any]], control_rows: dict[str, int], remembered: list[str]) -> str:
+    lines = []
+    if remembered:
+        lines.append(f"NOT A SCORE: {len(remembered)} of the kernels were written by agents that learned from tasks of {benchmark}")
+    lines += ["hardened: our judge" + _device(rows),
              f"{'level':>8} {'problems':>9} {'right':>6} {'solved':>7} {'fast':>5} {'> compile':>10} {'degenerate':>11}"]
     for level in [*sorted({row["level"] for row in rows}), None]:
         some = [row for row in rows if level is None or row["level"] == level]

@@ -23,7 +23,8 @@ print("RESULT " + json.dumps({"compiled": bool(result.compiled), "correct": bool
 """
 
 
-def score_with_stock(folder: pathlib.Path, problems: list[dict[str, Any]], checkout: pathlib.Path, seconds: float = 600) -> dict[str, Any]:
+def check_stock(checkout: pathlib.Path) -> None:
+    """Raises KernelwrightError where it cannot run."""
     import torch
 
     if not torch.cuda.is_available():
@@ -31,6 +32,11 @@ def score_with_stock(folder: pathlib.Path, problems: list[dict[str, Any]], check
                                 "leave --stock out for the hardened table alone")
     if not (checkout / "src" / "kernelbench" / "eval.py").exists():
         raise KernelwrightError(f"{checkout} is no checkout of KernelBench: src/kernelbench/eval.py is missing")
+
+
+def score_with_stock(folder: pathlib.Path, problems: list[dict[str, Any]], checkout: pathlib.Path, seconds: float = 600) -> dict[str, Any]:
+    import torch
+
     results: dict[str, Any] = {}
     for problem in problems:
         export = folder / "exports" / f"level{problem['level']}" / f"{problem['title']}.py"

@@ -29,8 +29,9 @@ def task_name(text: str) -> str:
 
 
 class FileProblem:
-    def __init__(self, path: pathlib.Path, name: str | None = None):
+    def __init__(self, path: pathlib.Path, name: str | None = None, family: str = "imported"):
         self.path = path
+        self.family = family
         self.name = name or task_name(path.stem)
         try:
             self.source = path.read_text()

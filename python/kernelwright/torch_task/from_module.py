@@ -93,6 +93,7 @@ class ModuleProblem:
         is_module = isinstance(module_or_function, torch.nn.Module)
         self.module = module_or_function if is_module else _Function(module_or_function)
         self.example = tuple(_tensor(each, at) for at, each in enumerate(inputs))
+        self.family = "imported"
         shown = type(module_or_function).__name__ if is_module else getattr(module_or_function, "__name__", "function")
         self.name = name or re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", shown)).strip("_").lower() or "task"
         of_torch = is_module and type(module_or_function).__module__.startswith("torch.")

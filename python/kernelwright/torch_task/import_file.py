@@ -10,18 +10,18 @@ from .limited_process import default_bytes, default_seconds, run_limited
 
 
 def import_file(file: pathlib.Path, *, name: str | None = None, dropout: str = "identity", seconds: float = default_seconds,
-                memory_bytes: int = default_bytes, train_elements: int | None = None) -> dict[str, Any]:
+                memory_bytes: int = default_bytes, train_elements: int | None = None, family: str = "imported") -> dict[str, Any]:
     """Plain data: name, yaml, inputs (how each comes from the module), sizes, constants, notes. Raises TaskError."""
-    return run_limited(lambda: _made(file, name, dropout, train_elements), seconds, memory_bytes)
+    return run_limited(lambda: _made(file, name, dropout, train_elements, family), seconds, memory_bytes)
 
 
-def _made(file: pathlib.Path, name: str | None, dropout: str, train_elements: int | None) -> dict[str, Any]:
+def _made(file: pathlib.Path, name: str | None, dropout: str, train_elements: int | None, family: str) -> dict[str, Any]:
     from .file_problem import FileProblem
     from .make_task import check_sizes, make_task
     from .quiet import quiet
 
     with quiet():
-        problem = FileProblem(file, name)
+        problem = FileProblem(file, name, family)
         made = make_task(problem, dropout, train_elements=train_elements)
     check_sizes(made)
     return {

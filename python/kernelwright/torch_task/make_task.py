@@ -94,6 +94,10 @@ class _NoExpression(DifferentGraphs):
     """An extent is no simple expression of the sizes."""
 
 
+class _NotTraced(DifferentGraphs):
+    """Fake tensors pass at these sizes, torch.export does not: a weight of an LSTM with 65 rows, where 64 are four gates."""
+
+
 def _use_given(found: FoundSizes, given: dict[str, list[Sizes]] | None, problem: Problem) -> None:
     if not given:
         return
@@ -110,13 +114,24 @@ def _traces(problem: Problem, found: FoundSizes) -> tuple[list[Sizes], list[Trac
             kept.append(sample)
     # The first one with real tensors, where that costs little: it knows the values of constants.
     real = sum(shapes_at(problem, kept[0]).elements()) <= real_elements
-    return kept, [trace_at(problem, sample, fake=at > 0 or not real) for at, sample in enumerate(kept)]
+    traces = []
+    for at, sample in enumerate(kept):
+        try:
+            traces.append(trace_at(problem, sample, fake=at > 0 or not real))
+        except TaskError as error:
+            if not found.names:
+                raise
+            raise _NotTraced(str(error)) from error
+    return kept, traces
 
 
 def _culprit(problem: Problem, found: FoundSizes) -> str | None:
     """The first name whose change alone gives another graph, or an extent without an expression."""
     tiny = found.samples[0]
-    base = trace_at(problem, tiny, fake=True)
+    try:
+        base = trace_at(problem, tiny, fake=True)
+    except TaskError:
+        return _untraceable(problem, found)
     for name in reversed(found.names):
         beside = [sample for sample in found.samples if sample[name] != tiny[name] and
                   all(sample[other] == tiny[other] for other in tiny if other != name)]
@@ -127,6 +142,20 @@ def _culprit(problem: Problem, found: FoundSizes) -> str | None:
             write_reference(family, [name], {each.name: each.name for each in base.inputs}, "identity")
         except (DifferentGraphs, TaskError):
             return name
+    return found.names[-1] if found.names else None
+
+
+def _untraceable(problem: Problem, found: FoundSizes) -> str | None:
+    """The first name with which the module cannot be traced at all; raises the reason where its own sizes are none that can be."""
+    trace_at(problem, problem.sizes, fake=True)
+    for name in reversed(found.names):
+        for sample in found.samples:
+            if sample[name] == problem.sizes[name]:
+                continue
+            try:
+                trace_at(problem, {**problem.sizes, name: sample[name]}, fake=True)
+            except TaskError:
+                return name
     return found.names[-1] if found.names else None
 
 
@@ -224,7 +253,7 @@ def _sizes(found: FoundSizes, names: list[str]) -> dict[str, list[Sizes]]:
 
 
 def _yaml(problem: Problem, made: MadeTask, text: ReferenceText) -> str:
-    lines = [f"name: {made.name}", "family: imported", f"summary: {_quoted(problem.summary)}", "pytorch: |"]
+    lines = [f"name: {made.name}", f"family: {problem.family}", f"summary: {_quoted(problem.summary)}", "pytorch: |"]
     lines += ["  " + line for line in text.text.rstrip("\n").splitlines()]
     lines.append("inputs:")
     for each in made.inputs:

@@ -10,7 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..errors import TaskError
 from .size_expressions import Sizes
-from .traced_graph import TracedGraph, place_of_error, trace
+from .traced_graph import TracedGraph, first_line, place_of_error, trace
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Built:
 
 class Problem(Protocol):
     name: str
+    family: str  # of the task
     summary: str
     sizes: Sizes  # by name, as the problem itself has them
 
@@ -81,8 +82,7 @@ def trace_at(problem: Problem, sizes: Sizes, fake: bool) -> TracedGraph:
         raise
     except Exception as error:
         place = place_of_error(error)
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise TaskError(f"it cannot be built: {first}" + (f" (in {place})" if place else "")) from error
+        raise TaskError(f"it cannot be built: {first_line(error)}" + (f" (in {place})" if place else "")) from error
     return trace(built.module, built.inputs)
 
 

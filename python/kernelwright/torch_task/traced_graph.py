@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import pathlib
 import re
@@ -56,15 +57,20 @@ _own_folder = str(pathlib.Path(__file__).parent)
 
 
 def place_of(stack_trace: str | None) -> str:
-    """The line of the user's own code: the last one outside torch."""
-    found = ""
+    """The line of the user's own code: the last one outside torch. Where there is none, as for a bare torch.nn.LSTM, the module's line."""
+    users, modules = "", ""
     lines = (stack_trace or "").splitlines()
     for at, line in enumerate(lines):
         match = re.match(r'\s*File "(.*)", line (\d+)', line)
-        if match and "/torch/" not in match.group(1) and not match.group(1).startswith(_own_folder):
-            code = lines[at + 1].strip() if at + 1 < len(lines) and not lines[at + 1].lstrip().startswith("File ") else ""
-            found = f"{match.group(1).rsplit('/', 1)[-1]}:{match.group(2)}" + (f": {code}" if code else "")
-    return found
+        if match is None or match.group(1).startswith(("<", _own_folder)):
+            continue
+        code = lines[at + 1].strip() if at + 1 < len(lines) and not lines[at + 1].lstrip().startswith("File ") else ""
+        place = f"{match.group(1).rsplit('/', 1)[-1]}:{match.group(2)}" + (f": {code}" if code else "")
+        if "/torch/" not in match.group(1):
+            users = place
+        elif "/torch/nn/modules/" in match.group(1) and not match.group(1).endswith("/module.py"):
+            modules = place
+    return users or modules
 
 
 def place_of_error(error: BaseException) -> str:
@@ -79,12 +85,38 @@ def trace(module: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any 
 
 def exported(module: torch.nn.Module, inputs: tuple[Any, ...], dynamic_shapes: Any = None):
     try:
-        with quiet():
+        with quiet(), _lstm_states_without_a_dimension_too_many():
             return torch.export.export(module, inputs, dynamic_shapes=dynamic_shapes, strict=False)
     except Exception as error:  # torch.export raises errors of many kinds
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
         place = place_of_error(error)
-        raise TaskError(f"torch.export cannot trace it: {first}" + (f" (in {place})" if place else "")) from error
+        raise TaskError(f"torch.export cannot trace it: {first_line(error)}" + (f" (in {place})" if place else "")) from error
+
+
+@contextlib.contextmanager
+def _lstm_states_without_a_dimension_too_many():
+    """What torch traces in the place of an LSTM (2.11) removes the wrong dimension of one: the last states would have four of them."""
+    from torch._decomp import decompositions
+
+    original = getattr(decompositions, "one_layer_lstm", None)
+    if original is None:
+        yield
+        return
+
+    def repaired(*arguments, **options):
+        output, states = original(*arguments, **options)
+        return output, tuple(state.squeeze(0) if state.dim() == 3 else state for state in states)
+
+    decompositions.one_layer_lstm = repaired
+    try:
+        yield
+    finally:
+        decompositions.one_layer_lstm = original
+
+
+def first_line(error: BaseException) -> str:
+    """What a person can use of an error of many lines; "tuple index out of range" says little without its kind."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 _kinds = {"USER_INPUT": "input", "PARAMETER": "parameter", "BUFFER": "buffer", "CONSTANT_TENSOR": "constant"}

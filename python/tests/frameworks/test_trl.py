@@ -69,6 +69,12 @@ def test_environment(judge, service, good, race):
     assert reward == max(course.step(race).reward, course.step(good).reward) > 0
 
 
+def test_trainer_plays_the_environment(capsys):
+    """Its tool loop calls `submit`, and the environment's own reward is what it learns from; the example compares it with ours."""
+    example("trl_environment").main(["--steps", "1"])
+    assert capsys.readouterr().out.startswith("1 steps: rewards ")
+
+
 def test_trainer_takes_a_step(service):
     grpo = example("trl_grpo")
     result = grpo.train(grpo.arguments_of(["--steps", "1", "--samples", "4"]), 1, service)

@@ -58,6 +58,7 @@ class LoadedAgentModel : public AgentModel {
 
   void set_default_system(std::string message) { default_system_ = std::move(message); }
   void set_fingerprint(std::string fingerprint) { fingerprint_ = std::move(fingerprint); }
+  void set_learned_from(std::set<std::string> benchmarks) { learned_from_ = std::move(benchmarks); }
 
   const std::string& name() const override { return name_; }
   const std::string& device() const override { return device_; }
@@ -65,6 +66,7 @@ class LoadedAgentModel : public AgentModel {
   const std::string& default_system() const override { return default_system_; }
   Decoder* decoder() override { return decoder_.get(); }
   const std::string& fingerprint() const override { return fingerprint_; }
+  const std::set<std::string>& learned_from() const override { return learned_from_; }
   std::int32_t adapter_of(AgentRole role) const override {
     const auto found = adapter_of_.find(role);
     return found == adapter_of_.end() ? -1 : found->second;
@@ -75,6 +77,7 @@ class LoadedAgentModel : public AgentModel {
   std::string device_;
   std::string fingerprint_;
   std::string default_system_;
+  std::set<std::string> learned_from_;
   Dialect dialect_;
   ThreadTeam team_;
   std::map<AgentRole, std::int32_t> adapter_of_;
@@ -85,6 +88,11 @@ class LoadedAgentModel : public AgentModel {
 
 Result<std::unique_ptr<AnswerSource>> AgentModel::make_answers(const RolloutOptions& options) {
   return std::unique_ptr<AnswerSource>(std::make_unique<Rollout>(*decoder(), &dialect().tokenizer(), options));
+}
+
+const std::set<std::string>& AgentModel::learned_from() const {
+  static const std::set<std::string> nothing;
+  return nothing;
 }
 
 std::int64_t AgentModel::context() { return decoder()->context(); }
@@ -104,6 +112,7 @@ Result<std::unique_ptr<AgentModel>> AgentModel::open(const std::string& name_or_
   auto model = std::make_unique<LoadedAgentModel>(name_or_path, std::move(dialect), options.threads);
   KW_TRY_VOID(model->load(agents.base, std::move(adapters), options));
   model->set_default_system(default_system_of(chat_template_of(agents.set.base)));
+  model->set_learned_from(agents.set.learned_from);
   model->set_fingerprint(sha256_hex(content + prompts_content));
   return std::unique_ptr<AgentModel>(std::move(model));
 }

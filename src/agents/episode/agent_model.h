@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "agents/agent/dialect.h"
@@ -42,6 +43,8 @@ class AgentModel {
   virtual Result<std::unique_ptr<AnswerSource>> make_answers(const RolloutOptions& options = {});
   virtual std::int64_t context();                             // tokens of a prompt and its answer together
   virtual std::int32_t adapter_of(AgentRole role) const = 0;  // -1: the bare base
+  // Benchmarks that they learned from (agent_set.h).
+  virtual const std::set<std::string>& learned_from() const;
   // Identifies the weights: base, adapters, tokenizer and prompts.
   virtual const std::string& fingerprint() const = 0;
 };

@@ -95,6 +95,17 @@ TEST(AgentModel, AModelWithoutAgentsFileHasNoAdapters) {
   EXPECT_EQ(model->decoder()->adapters(), 0);
 }
 
+TEST(AgentModel, SaysWhichBenchmarksItLearnedFrom) {
+  const Agents agents;
+  EXPECT_TRUE(agents.open()->learned_from().empty());
+  const auto set = find_agents(agents.path().string()).value();
+  ASSERT_TRUE(write_agents_file(agents.path(), ".", {{AgentRole::generator, "generator"}}, {"kernelbench"}).ok());
+  EXPECT_EQ(agents.open()->learned_from(), std::set<std::string>{"kernelbench"});
+  EXPECT_EQ(learned_from_of_adapter(set.adapters.at(AgentRole::generator)).value(),
+            std::set<std::string>{"kernelbench"});
+  EXPECT_TRUE(learned_from_of_adapter("/no/such/adapter").value().empty());
+}
+
 TEST(AgentModel, WrongAgentsFilesAreRefused) {
   const Agents agents;
   for (const char* text :
@@ -103,7 +114,8 @@ TEST(AgentModel, WrongAgentsFilesAreRefused) {
         R"({"format": 1, "base": ".", "adapters": []})", R"({"format": 1, "base": ".", "adapters": {"king": "x"}})",
         R"({"format": 1, "base": ".", "adapters": {"generator": null}})",
         R"({"format": 1, "base": ".", "adapters": {"generator": "nowhere"}})",
-        R"({"format": 1, "base": ".", "adaptors": {}})"}) {
+        R"({"format": 1, "base": ".", "adaptors": {}})", R"({"format": 1, "base": ".", "learned_from": "x"})",
+        R"({"format": 1, "base": ".", "learned_from": [7]})", R"({"format": 1, "base": ".", "learned_from": [""]})"}) {
     ASSERT_TRUE(write_file_atomic(agents.path() / "agents.json", text).ok());
     const auto model = AgentModel::open(agents.path().string(), {.device = "cpu"});
     EXPECT_FALSE(model.ok()) << text;

@@ -118,7 +118,7 @@ Result<PackageManifest> pack_agents(const std::string& name_or_path, const fs::p
     adapters[role] = fmt::format("adapters/{}", to_string(role));
     KW_TRY_VOID(add_model(inputs, folder, adapters[role]));
   }
-  inputs.push_back({"agents.json", {}, agents_text(base_path, adapters)});
+  inputs.push_back({"agents.json", {}, agents_text(base_path, adapters, agents.set.learned_from)});
   KW_TRY_VOID(add_prompts(inputs, agents.set));
   KW_TRY_VOID(add_records(inputs, agents.set.records));
   KW_TRY(const std::string fingerprint, content_hash(agents.set));

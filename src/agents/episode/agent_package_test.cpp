@@ -53,6 +53,13 @@ TEST_F(AgentPackage, AgentsFromTheFileSayWhatThoseFromTheFolderSay) {
   for (std::size_t i = 0; i < said.size(); ++i) EXPECT_EQ(reproducible(said[i]), reproducible(expected[i]));
 }
 
+TEST_F(AgentPackage, SaysWhatTheyLearnedFrom) {
+  const UntrainedAgents agents(at("agents"));
+  ASSERT_TRUE(write_agents_file(agents.path(), ".", {{AgentRole::generator, "generator"}}, {"kernelbench"}).ok());
+  pack(agents.path());
+  EXPECT_EQ(find_agents(at("agents.kwz").string()).value().learned_from, std::set<std::string>{"kernelbench"});
+}
+
 TEST_F(AgentPackage, PackingAgainGivesTheSameBytes) {
   const UntrainedAgents agents(at("agents"));
   pack(agents.path());

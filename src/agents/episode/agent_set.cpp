@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* agents_file = "agents.json";
 constexpr std::size_t max_agents_file_bytes = 64u << 10;
 constexpr std::size_t max_path_bytes = 4096;
+constexpr std::size_t max_benchmarks = 16, max_benchmark_bytes = 64;
 constexpr const char* shipped[] = {"tiny", "smollm2"};
 
 Error in_file(Error error, const fs::path& file) {
@@ -51,11 +52,24 @@ Result<fs::path> path_from(const nlohmann::json& value, const std::string& what)
   return fs::path(text);
 }
 
+Result<std::set<std::string>> benchmarks_from(const nlohmann::json& value) {
+  std::set<std::string> names;
+  if (!value.is_array() || value.size() > max_benchmarks) return Error{"'learned_from' is no short list", "", {}};
+  for (const nlohmann::json& one : value) {
+    if (!one.is_string() || one.get_ref<const std::string&>().empty() ||
+        one.get_ref<const std::string&>().size() > max_benchmark_bytes)
+      return Error{"'learned_from' holds something that is no name of a benchmark", "", {}};
+    names.insert(one.get<std::string>());
+  }
+  return names;
+}
+
 Result<AgentSet> parse_agents(const std::string& text, const fs::path& folder) {
   KW_TRY(const nlohmann::json json, parse_bounded_json(text));
   KW_TRY([[maybe_unused]] const std::int64_t format, json_integer(json, "format", 1, 1));
   for (const auto& [key, value] : json.items())
-    if (key != "format" && key != "base" && key != "adapters") return Error{"unknown key '" + key + "'", "", {}};
+    if (key != "format" && key != "base" && key != "adapters" && key != "learned_from")
+      return Error{"unknown key '" + key + "'", "", {}};
   if (!json.contains("base")) return Error{"'base' is missing", "a path from this folder, or a fetched name", {}};
   AgentSet agents;
   KW_TRY(const fs::path base, path_from(json["base"], "'base'"));
@@ -64,6 +78,9 @@ Result<AgentSet> parse_agents(const std::string& text, const fs::path& folder) {
     KW_TRY(agents.base, model_path(smollm2_name));
   } else {
     agents.base = (folder / base).lexically_normal();
+  }
+  if (json.contains("learned_from")) {
+    KW_TRY(agents.learned_from, benchmarks_from(json["learned_from"]));
   }
   const auto adapters = json.find("adapters");
   if (adapters == json.end()) return agents;
@@ -195,15 +212,26 @@ Result<AgentSet> find_agents(const std::string& name_or_path) {
   return agents;
 }
 
-std::string agents_text(const std::string& base, const std::map<AgentRole, std::string>& adapters) {
+Result<std::set<std::string>> learned_from_of_adapter(const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path beside = fs::absolute(folder, ignored).lexically_normal().parent_path();
+  if (ignored || !fs::exists(beside / agents_file, ignored)) return std::set<std::string>();
+  KW_TRY(AgentSet agents, agents_in(beside));
+  return std::move(agents.learned_from);
+}
+
+std::string agents_text(const std::string& base, const std::map<AgentRole, std::string>& adapters,
+                        const std::set<std::string>& learned_from) {
   nlohmann::ordered_json json{{"format", 1}, {"base", base}, {"adapters", nlohmann::ordered_json::object()}};
   for (const auto& [role, path] : adapters) json["adapters"][std::string(to_string(role))] = path;
+  if (!learned_from.empty()) json["learned_from"] = learned_from;
   return json.dump(2) + "\n";
 }
 
 Result<void> write_agents_file(const fs::path& folder, const std::string& base,
-                               const std::map<AgentRole, std::string>& adapters) {
-  return write_file_atomic(folder / agents_file, agents_text(base, adapters));
+                               const std::map<AgentRole, std::string>& adapters,
+                               const std::set<std::string>& learned_from) {
+  return write_file_atomic(folder / agents_file, agents_text(base, adapters, learned_from));
 }
 
 Result<std::string> content_hash(const AgentSet& agents) {

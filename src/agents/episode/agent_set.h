@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/agent_role.h"
@@ -19,6 +20,9 @@ struct AgentSet {
   // What is known of their training: config.json, summary.json, evaluation/*.json in a run's folder or a package's
   // about/; empty: nothing.
   std::filesystem::path records;
+  // Benchmarks whose questions were among their lessons, such as "kernelbench": a score there would be
+  // one of remembering.
+  std::set<std::string> learned_from;
 };
 
 // "tiny", "smollm2", a folder with agents.json, a package, a model's folder or file, a name that `model fetch` knows,
@@ -26,10 +30,15 @@ struct AgentSet {
 // Nothing of the models is read yet; a package is extracted into the cache.
 Result<AgentSet> find_agents(const std::string& name_or_path);
 
+// Of an adapter's folder that is named alone: what agents.json beside it says.
+Result<std::set<std::string>> learned_from_of_adapter(const std::filesystem::path& folder);
+
 // agents.json for a folder that holds a base (or names one) and adapters, as paths from the folder.
-std::string agents_text(const std::string& base, const std::map<AgentRole, std::string>& adapters);
+std::string agents_text(const std::string& base, const std::map<AgentRole, std::string>& adapters,
+                        const std::set<std::string>& learned_from = {});
 Result<void> write_agents_file(const std::filesystem::path& folder, const std::string& base,
-                               const std::map<AgentRole, std::string>& adapters);
+                               const std::map<AgentRole, std::string>& adapters,
+                               const std::set<std::string>& learned_from = {});
 
 // Of the files of a set: base, tokenizer, adapters.
 Result<std::string> content_hash(const AgentSet& agents);

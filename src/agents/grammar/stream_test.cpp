@@ -154,6 +154,17 @@ TEST(ExampleStream, TasksAreReadBackFromTheirJson) {
   }
 }
 
+TEST(ExampleStream, AToleranceIsReadBackToo) {
+  Task task = stream_of(DataSplit::train).task_at(0).task;
+  EXPECT_FALSE(parse_task(task_json(task).dump(), "json").value().tolerance);
+  task.tolerance = Tolerance{1.0 / 3, 1e-7};
+  const auto read = parse_task(task_json(task).dump(), "json");
+  ASSERT_TRUE(read.ok()) << to_string(read.error());
+  ASSERT_TRUE(read->tolerance);
+  EXPECT_EQ(read->tolerance->relative, 1.0 / 3);
+  EXPECT_EQ(read->tolerance->absolute, 1e-7);
+}
+
 // What training sees and what is held out have no structure and no size in common.
 TEST(HeldOut, TrainingAndEvaluationAreDisjointIn100000Draws) {
   const ExampleStream train = stream_of(DataSplit::train), composition = stream_of(DataSplit::composition),

@@ -42,6 +42,8 @@ nlohmann::ordered_json task_json(const Task& task) {
   for (const auto& [key, list] : {std::pair("small", &task.sizes_small), std::pair("train", &task.sizes_train),
                                   std::pair("holdout", &task.sizes_holdout)})
     json["sizes"][key] = *list;
+  if (task.tolerance)
+    json["tolerance"] = {{"relative", task.tolerance->relative}, {"absolute", task.tolerance->absolute}};
   if (!task.naive.empty()) json["naive"] = task.naive;
   return json;
 }

@@ -73,10 +73,17 @@ auto last_of(const std::vector<ChatMessage>& messages, std::string_view role, st
   return std::find_if(begin, messages.rend(), [&](const ChatMessage& message) { return message.role == role; });
 }
 
+// Without this the model would read its keyword twice, the second time as text.
+bool is_whole_prompt(std::string_view text) {
+  return text.starts_with("<|gen|>") || text.starts_with("<|opt|>") || text.starts_with("<|test|>");
+}
+
 Result<std::vector<TokenId>> compact_prompt(Encoder& encoder, const Dialect& dialect,
                                             const std::vector<ChatMessage>& messages, Speaker speaker) {
   CompactPrompt prompt(encoder, dialect.tokenizer());
   const auto asked = last_of(messages, "user", messages.size());
+  if (speaker == Speaker::base && is_whole_prompt(asked->content))
+    return encoder.encode(asked->content, SpecialTokens::recognised);
   if (speaker != Speaker::optimizer) {
     KW_TRY_VOID(prompt.add("<|gen|>", asked->content));
     KW_TRY_VOID(prompt.add("<|kernel|>", ""));

@@ -4,7 +4,9 @@
 // ChatML: the messages as they are; where none is a system message, the speaker's own comes first. Compact (the tiny
 // agents): a task, as `signature` and `operation` lines (prompts/README.md), is the last message of a user. The
 // Optimizer is asked about the last message of an assistant, a kernel: the user's message before it is the task, the
-// one after it what the judge says. System messages have no place in that form, and no history has.
+// one after it what the judge says. System messages have no place in that form, and no history has. The bare
+// model also takes a whole prompt of that form, keywords and all, as POST /v1/prompt writes it: what /v1/completions
+// does with it, for clients that can only chat.
 
 #include <cstdint>
 #include <optional>

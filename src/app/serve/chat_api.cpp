@@ -45,6 +45,7 @@ Json model_json(const AgentSets& sets, const std::string& id) {
   if (agents && named.speaker == Speaker::base) {
     json["prompts"] = agents->model().dialect().style() == PromptStyle::compact ? "compact" : "chatml";
     json["max_model_len"] = agents->context();
+    json["learned_from"] = agents->model().learned_from();
   }
   return json;
 }

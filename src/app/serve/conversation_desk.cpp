@@ -59,6 +59,15 @@ Conversation::Keeper ConversationDesk::keeper() {
   };
 }
 
+ConversationDesk::Begun ConversationDesk::begun_before(const std::string& id, const std::string& user,
+                                                       const std::string& body) {
+  std::shared_ptr<Conversation> known = open_one(id);
+  if (!known) known = read(id);
+  if (!known) return {};
+  if (known->facts().user == user && known->facts().request == body) return {known, {}};
+  return {nullptr, http_error(409, "another conversation has this id", "id")};
+}
+
 ConversationDesk::Begun ConversationDesk::begin(const ConversationWish& wish, const std::string& user,
                                                 const std::string& body) {
   const auto refused = [](HttpResponse response) { return Begun{nullptr, std::move(response)}; };
@@ -69,8 +78,14 @@ ConversationDesk::Begun ConversationDesk::begin(const ConversationWish& wish, co
   if (!wish.model.empty() && !sets_.find(wish.model))
     return refused(http_error(404, fmt::format("there are no agents '{}'", wish.model), "model", "model_not_found"));
 
+  std::unique_lock<std::mutex> beginning;
+  if (!wish.id.empty()) {
+    beginning = std::unique_lock(beginning_);
+    const Begun before = begun_before(wish.id, user, body);
+    if (before.conversation || before.refusal.status != 200) return before;
+  }
   ConversationFacts facts;
-  facts.id = new_id();
+  facts.id = wish.id.empty() ? new_id() : wish.id;
   facts.user = user;
   facts.task = (*task)->task()->name;
   facts.kind = wish.optimize ? "optimize" : "generate";

@@ -36,6 +36,7 @@ class ConversationDesk {
     std::shared_ptr<Conversation> conversation;  // null: refused
     HttpResponse refusal;
   };
+  // A request with an id that is known is the same request again: it gets the conversation that it began.
   Begun begin(const ConversationWish& wish, const std::string& user, const std::string& body);
 
   // Null: there is none, or it is somebody else's.
@@ -57,6 +58,7 @@ class ConversationDesk {
   Conversation::Keeper keeper();
   Result<void> start(const std::shared_ptr<Conversation>& conversation, const ConversationWish& wish,
                      const std::shared_ptr<KnownTask>& task, const AssignedAgents& assigned, bool resumed);
+  Begun begun_before(const std::string& id, const std::string& user, const std::string& body);
   void resume(const std::string& id);
   void over(const std::shared_ptr<Conversation>& conversation);
   std::shared_ptr<Conversation> read(const std::string& id);
@@ -67,6 +69,7 @@ class ConversationDesk {
   ExperimentDesk& experiments_;
   WorkQueue& work_;
   const std::string judge_;
+  std::mutex beginning_;  // of conversations with ids of clients: the second of two equal requests waits
   std::mutex store_mutex_;
   std::unique_ptr<ConversationStore> store_;
   mutable std::mutex mutex_;

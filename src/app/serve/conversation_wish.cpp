@@ -15,6 +15,13 @@ constexpr std::size_t max_kernel_bytes = 64u << 10;
 // As the command line has it: the likeliest answer when there is one, different ones when there are several.
 constexpr double temperature_of_several = 0.8;
 
+// What the service's own ids look like: as hard to guess, and unlike anybody else's.
+bool is_conversation_id(std::string_view text) {
+  constexpr std::string_view prefix = "conv-";
+  return text.size() == prefix.size() + 32 && text.starts_with(prefix) &&
+         text.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
+}
+
 }  // namespace
 
 ConversationWish read_conversation_wish(RequestFields& fields, bool optimize) {
@@ -29,6 +36,9 @@ ConversationWish read_conversation_wish(RequestFields& fields, bool optimize) {
   wish.model = fields.text("model", "", 256);
   wish.user = fields.text("user", "", 256);
   wish.stream = fields.flag("stream", false);
+  wish.id = fields.text("id", "", 100);
+  if (!wish.id.empty() && !is_conversation_id(wish.id))
+    fields.refuse("id", "must be conv- and 32 random hexadecimal digits");
   if (optimize) wish.kernel = fields.text("kernel", "", max_kernel_bytes);
   for (const char* key : {"kernel", "turns", "target"})
     if (!optimize && fields.has(key)) fields.refuse(key, "belongs to /v1/optimize");

@@ -11,6 +11,7 @@
 namespace kw {
 
 struct ConversationWish {
+  std::string id;        // that the client chose, so that it may ask again; empty: the service's choice
   bool optimize = true;  // false: one turn of the Generator alone
   nlohmann::json task;   // a name, or {"yaml": ...}
   std::string kernel;    // to begin with; may be empty

@@ -29,7 +29,10 @@ Json ServiceParts::description() const {
   Json json = {{"version", KW_VERSION}, {"ready", not_ready == nullptr}};
   if (complete) {
     const auto agents = sets->find("");
-    json["model"] = agents ? Json{{"name", agents->model().name()}, {"device", agents->model().device()}} : Json();
+    json["model"] = agents ? Json{{"name", agents->model().name()},
+                                  {"device", agents->model().device()},
+                                  {"learned_from", agents->model().learned_from()}}
+                           : Json();
     json["models"] = sets->names();
     json["judge"] = judge->description();
     json["workers"] = judge->workers();

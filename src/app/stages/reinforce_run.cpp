@@ -62,8 +62,9 @@ Result<ReinforceOptions> options_from(const RlArguments& arguments) {
 // The policy, its frozen start and its critic; all from the same files.
 struct Models {
   std::unique_ptr<Learner> policy, reference, critic;
-  std::string base;   // what agents.json names
-  std::string start;  // content of the files
+  std::string base;                    // what agents.json names
+  std::string start;                   // content of the files
+  std::set<std::string> learned_from;  // benchmarks
 };
 
 Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions& rl) {
@@ -71,6 +72,7 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   const AgentSet& agents = opened.set;
   Models models;
   models.base = base_name(agents);
+  models.learned_from = agents.learned_from;
   KW_TRY(models.start, content_hash(agents));
   LearnerOptions options;
   options.device = arguments.device;
@@ -100,13 +102,15 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
 }
 
 // config.json of the run: what it was asked for, and, once it is done, how many steps the minutes were worth.
-Json configuration_of(const RlArguments& arguments, std::int64_t steps = 0) {
+Json configuration_of(const RlArguments& arguments, const std::set<std::string>& learned_from, std::int64_t steps = 0) {
   Configuration configuration = arguments.configuration;
   if (steps > 0 && arguments.rl.minutes > 0) {
     configuration.note_measured("rl.steps", steps);
     configuration.note_measured("rl.last_lr", 1);  // by minutes it stays where it is
   }
-  return configuration.to_json();
+  Json json = configuration.to_json();
+  if (!learned_from.empty()) json["learned_from"] = learned_from;
+  return json;
 }
 
 Result<TaskPool> pool_from(const RlArguments& arguments) {
@@ -141,14 +145,15 @@ ReinforceHooks hooks_for(RlExaminer* examiner) {
   return hooks;
 }
 
-Result<std::unique_ptr<RunLog>> open_log(const RlArguments& arguments, const Checkpoints& checkpoints) {
+Result<std::unique_ptr<RunLog>> open_log(const RlArguments& arguments, const std::set<std::string>& learned_from,
+                                         const Checkpoints& checkpoints) {
   KW_TRY(const auto latest, checkpoints.latest());
   const fs::path out = arguments.out;
   RunLogOptions options;
   options.folder = out;
   options.name = arguments.name.empty() ? fs::absolute(out).lexically_normal().filename().string() : arguments.name;
   options.kind = "rl";
-  options.configuration = configuration_of(arguments);
+  options.configuration = configuration_of(arguments, learned_from);
   options.resume_after_step = latest ? latest->step : -1;
   options.restart = !latest;  // killed before its first checkpoint
   if (latest) std::cerr << fmt::format("going on after step {}\n", latest->step);
@@ -217,7 +222,7 @@ Result<void> keep_agents(const RlArguments& arguments, const ReinforceSummary& s
   }
   if (summary.interrupted) return {};
   const fs::path agents = fs::path(arguments.out) / "agents";
-  KW_TRY_VOID(models.policy->save_agents(agents, models.base, ElementType::bf16));
+  KW_TRY_VOID(models.policy->save_agents(agents, models.base, ElementType::bf16, models.learned_from));
   result["agents"] = agents.string();
   return {};
 }
@@ -237,7 +242,7 @@ Result<Json> train_rl(const RlArguments& arguments) {
   KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed, arguments.rules));
   KW_TRY(const auto judging, JudgeSession::start(arguments.judge));
   KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
-  KW_TRY(const auto log, open_log(arguments, checkpoints));
+  KW_TRY(const auto log, open_log(arguments, models.learned_from, checkpoints));
   std::cerr << fmt::format("{}, {} on {}, judged {}; {} tasks to learn from\n", arguments.model, arguments.algorithm,
                            models.policy->device(), judging->on_gpu() ? "on the GPU" : "in the emulator",
                            pool.tasks.size());
@@ -253,7 +258,8 @@ Result<Json> train_rl(const RlArguments& arguments) {
   }
   Json result = result_of(arguments, *ended);
   KW_TRY_VOID(keep_agents(arguments, *ended, checkpoints, models, result));
-  if (!ended->interrupted) KW_TRY_VOID(log->set_configuration(configuration_of(arguments, ended->last.step)));
+  if (!ended->interrupted)
+    KW_TRY_VOID(log->set_configuration(configuration_of(arguments, models.learned_from, ended->last.step)));
   KW_TRY_VOID(log->finish(ended->interrupted ? "interrupted" : ended->stopped.empty() ? "done" : "stopped", result));
   return result;
 }

@@ -98,14 +98,22 @@ Result<void> check_quantised(const ModelFiles& files, const SftArguments& argume
   return {};
 }
 
-Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, const LessonPlan& plan,
-                                              std::string& base) {
+// What training starts from.
+struct Start {
+  std::unique_ptr<Learner> learner;
+  std::string base;                    // what agents.json names
+  std::set<std::string> learned_from;  // benchmarks
+};
+
+Result<Start> make_start(const SftArguments& arguments, const LessonPlan& plan) {
+  Start start;
   KW_TRY(LearnerOptions options, learner_options(arguments, plan));
   const auto names = preset_names();
   if (std::ranges::count(names, arguments.model) > 0 && arguments.model != "smollm2-135m") {
     if (!options.train_base) return Error{"a model from nothing has no base to freeze", "--method full", {}};
     KW_TRY(Tokenizer tokenizer, vocabulary_of(arguments, plan));
-    return Learner::from_preset(arguments.model, std::move(tokenizer), options);
+    KW_TRY(start.learner, Learner::from_preset(arguments.model, std::move(tokenizer), options));
+    return start;
   }
   KW_TRY(const AgentFiles opened, open_agents(arguments.model));
   const AgentSet& agents = opened.set;
@@ -114,21 +122,31 @@ Result<std::unique_ptr<Learner>> make_learner(const SftArguments& arguments, con
     options.adapters = roles_of(plan);
   }
   if (arguments.method == "qlora") KW_TRY_VOID(check_quantised(opened.base, arguments));
-  base = base_name(agents);
+  start.base = base_name(agents);
+  start.learned_from = agents.learned_from;
   if (!options.train_base) {
     options.adapter_folders.insert(agents.adapters.begin(), agents.adapters.end());
     // Who learns nothing here is still one of the agents that are saved.
     for (const auto& [role, folder] : agents.adapters)
       if (std::ranges::count(options.adapters, role) == 0) options.adapters.push_back(role);
   }
-  return Learner::from_files(opened.base, options);
+  for (const auto& [role, folder] : options.adapter_folders) {
+    KW_TRY(auto benchmarks, learned_from_of_adapter(folder));
+    start.learned_from.merge(benchmarks);
+  }
+  KW_TRY(start.learner, Learner::from_files(opened.base, options));
+  return start;
 }
 
-// config.json of the run: what it was asked for, and how many steps the minutes were worth once that is known.
-Json configuration_of(const SftArguments& arguments, std::int64_t steps = 0) {
+// config.json of the run: what it was asked for, what its agents have seen, and how many steps the minutes were worth
+// once that is known.
+Json configuration_of(const SftArguments& arguments, const std::set<std::string>& learned_from,
+                      std::int64_t steps = 0) {
   Configuration configuration = arguments.configuration;
   if (steps > 0 && arguments.training.minutes > 0) configuration.note_measured("sft.steps", steps);
-  return configuration.to_json();
+  Json json = configuration.to_json();
+  if (!learned_from.empty()) json["learned_from"] = learned_from;
+  return json;
 }
 
 // Lessons as the model reads them, and how long they are.
@@ -179,13 +197,14 @@ Result<std::shared_ptr<const JudgedBook>> book_of(const SftArguments& arguments)
   return std::make_shared<const JudgedBook>(std::move(loaded));
 }
 
-Result<std::unique_ptr<RunLog>> open_log(const SftArguments& arguments, std::int64_t after) {
+Result<std::unique_ptr<RunLog>> open_log(const SftArguments& arguments, const std::set<std::string>& learned_from,
+                                         std::int64_t after) {
   const fs::path out = arguments.out;
   RunLogOptions options;
   options.folder = out;
   options.name = arguments.name.empty() ? fs::absolute(out).lexically_normal().filename().string() : arguments.name;
   options.kind = "sft";
-  options.configuration = configuration_of(arguments);
+  options.configuration = configuration_of(arguments, learned_from);
   options.resume_after_step = after;
   options.restart = after < 0;  // killed before its first checkpoint: nothing of it is left but what it logged
   return RunLog::open(options);
@@ -225,7 +244,13 @@ class SupervisedLessons {
                              conversations_->retold() > 0
                                  ? fmt::format(", {} of them told in this model's words", conversations_->retold())
                                  : "");
+    if (conversations_->unreadable() > 0)
+      std::cerr << fmt::format("{} conversations were passed over because their task cannot be read; the first: {}\n",
+                               conversations_->unreadable(), conversations_->first_problem());
     return static_cast<const LessonSource*>(&*mixed_);
+  }
+  std::set<std::string> benchmarks() const {
+    return conversations_ ? conversations_->benchmarks() : std::set<std::string>();
   }
 
  private:
@@ -266,14 +291,15 @@ Json result_of(const SftArguments& arguments, const SupervisedSummary& summary, 
 
 // The best of the evaluated states is what is kept.
 Result<void> keep_agents(const SftArguments& arguments, const SupervisedSummary& summary,
-                         const Checkpoints& checkpoints, Learner& learner, const std::string& base, Json& result) {
+                         const Checkpoints& checkpoints, const Start& start, Json& result) {
+  Learner& learner = *start.learner;
   KW_TRY(const auto best, checkpoints.best());
   if (best && best->step != summary.last.step) {
     KW_TRY_VOID(learner.trainer().restore_state((best->folder / "trainer").string()));
     result["best_step"] = best->step;
   }
   const fs::path agents = fs::path(arguments.out) / "agents";
-  KW_TRY_VOID(learner.save_agents(agents, base, ElementType::bf16));
+  KW_TRY_VOID(learner.save_agents(agents, start.base, ElementType::bf16, start.learned_from));
   result["agents"] = agents.string();
   return {};
 }
@@ -283,17 +309,20 @@ Result<void> keep_agents(const SftArguments& arguments, const SupervisedSummary&
 Result<Json> train_sft(const SftArguments& arguments) {
   LessonPlan plan = plan_of(arguments);
   KW_TRY_VOID(make_folder(arguments.out));
-  std::string base;
-  KW_TRY(const auto learner, make_learner(arguments, plan, base));
+  KW_TRY(Start start, make_start(arguments, plan));
+  Learner* const learner = start.learner.get();
   KW_TRY(const auto book, book_of(arguments));
   plan.longest = std::min(plan.longest, learner->description().context);
   KW_TRY(const LessonStream lessons, LessonStream::make(learner->dialect(), book, plan));
   if (arguments.show > 0) return show_lessons(arguments, lessons, learner->dialect());
+  SupervisedLessons all_lessons;
+  KW_TRY(const LessonSource* source, all_lessons.mix(arguments, lessons, plan.longest, learner->dialect()));
+  start.learned_from.merge(all_lessons.benchmarks());
   KW_TRY(const auto examiner, SupervisedExaminer::make(arguments, plan, *learner));
   KW_TRY(Checkpoints checkpoints,
          Checkpoints::open(fs::path(arguments.out) / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
   KW_TRY(const std::int64_t after, resume_step(checkpoints));
-  KW_TRY(const auto log, open_log(arguments, after));
+  KW_TRY(const auto log, open_log(arguments, start.learned_from, after));
   std::cerr << fmt::format("{} on {}{}\n", arguments.model, learner->device(),
                            after >= 0 ? fmt::format(", going on after step {}", after) : "");
 
@@ -313,9 +342,9 @@ Result<Json> train_sft(const SftArguments& arguments) {
     losses.emplace_back(now.step, std::log10(std::max(now.loss, 1e-6)));
     show_progress(now);
   };
-  hooks.decided = [&](std::int64_t steps) { return log->set_configuration(configuration_of(arguments, steps)); };
-  SupervisedLessons all_lessons;
-  KW_TRY(const LessonSource* source, all_lessons.mix(arguments, lessons, plan.longest, learner->dialect()));
+  hooks.decided = [&](std::int64_t steps) {
+    return log->set_configuration(configuration_of(arguments, start.learned_from, steps));
+  };
   KW_TRY(const SupervisedOptions training, training_options(arguments, plan, *learner));
   KW_TRY(const SupervisedSummary summary,
          train_supervised(
@@ -324,7 +353,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
 
   std::cerr << text_curve("log10 of the loss", losses);
   Json result = result_of(arguments, summary, audit ? &*audit : nullptr);
-  if (!summary.interrupted) KW_TRY_VOID(keep_agents(arguments, summary, checkpoints, *learner, base, result));
+  if (!summary.interrupted) KW_TRY_VOID(keep_agents(arguments, summary, checkpoints, start, result));
   KW_TRY_VOID(log->finish(summary.interrupted ? "interrupted" : "done", result));
   return result;
 }

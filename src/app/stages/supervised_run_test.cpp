@@ -80,6 +80,28 @@ TEST(SupervisedRun, LeavesAgentsAndStartedAgainChangesNothing) {
   EXPECT_EQ(bytes_of(agents / "model.safetensors"), weights);
 }
 
+TEST(SupervisedRun, WhatAModelHasSeenStaysKnown) {
+  const TemporaryFolder folder;
+  const auto first = train_sft(two_steps(folder.path() / "first"));
+  ASSERT_TRUE(first.ok()) << to_string(first.error());
+  const fs::path seen = first->at("agents").get<std::string>();
+  EXPECT_TRUE(find_agents(seen.string()).value().learned_from.empty());
+  EXPECT_EQ(bytes_of(folder.path() / "first" / "config.json").find("learned_from"), std::string::npos);
+  ASSERT_TRUE(write_agents_file(seen, ".", {}, {"kernelbench"}).ok());
+
+  SftArguments more = two_steps(folder.path() / "more");
+  more.model = seen.string();
+  const auto second = train_sft(more);
+  ASSERT_TRUE(second.ok()) << to_string(second.error());
+  const auto agents = find_agents(second->at("agents").get<std::string>());
+  ASSERT_TRUE(agents.ok()) << to_string(agents.error());
+  EXPECT_EQ(agents->learned_from, std::set<std::string>{"kernelbench"});
+  const std::string config = bytes_of(folder.path() / "more" / "config.json");
+  EXPECT_NE(config.find("learned_from"), std::string::npos) << config;
+  Configuration again;
+  EXPECT_TRUE(again.merge(config, "config.json", "config.json").ok()) << "a run can be repeated";
+}
+
 TEST(SupervisedRun, RefusesWhatItCannotDo) {
   const TemporaryFolder folder;
   const auto refusal = [](const SftArguments& arguments) {

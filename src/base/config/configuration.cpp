@@ -165,7 +165,8 @@ Result<void> Configuration::merge(std::string_view yaml, const std::string& file
   if (!root.IsMap()) return at_node({"a configuration is a map of sections such as sft and rl", "", {}}, root, file);
   KW_TRY(const auto sections, keys_of(root, file));
   for (const auto& [name, section_key] : sections) {
-    if (name == "preset") continue;
+    // What a run's agents have seen is a fact about them (app/stages), no setting.
+    if (name == "preset" || name == "learned_from") continue;
     if (name == "measured") {
       KW_TRY(measured_, read_measured(root[name], file));
       continue;

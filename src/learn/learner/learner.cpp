@@ -166,7 +166,8 @@ Result<Decoder*> Learner::decoder() {
   return decoder;
 }
 
-Result<void> Learner::save_agents(const std::filesystem::path& folder, const std::string& base, ElementType type) {
+Result<void> Learner::save_agents(const std::filesystem::path& folder, const std::string& base, ElementType type,
+                                  const std::set<std::string>& learned_from) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) return Error{"cannot make this folder: " + failed.message(), "", {folder.string(), 0, 0}};
@@ -187,7 +188,7 @@ Result<void> Learner::save_agents(const std::filesystem::path& folder, const std
     KW_TRY_VOID(save_model(folder, parameters, &dialect_->tokenizer(), type));
   }
   remove_unfinished_files(folder);  // of a save that was killed
-  return write_agents_file(folder, train_base_ ? "." : base, adapters);
+  return write_agents_file(folder, train_base_ ? "." : base, adapters, learned_from);
 }
 
 }  // namespace kw

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,8 @@ class Learner {
 
   // A set of agents (agents/episode/agent_model.h): agents.json, adapters, and the base where it was trained. `base` is
   // what agents.json names otherwise.
-  Result<void> save_agents(const std::filesystem::path& folder, const std::string& base, ElementType type);
+  Result<void> save_agents(const std::filesystem::path& folder, const std::string& base, ElementType type,
+                           const std::set<std::string>& learned_from = {});
 
  private:
   Learner() = default;

@@ -1,13 +1,29 @@
 #include "learn/sft/conversation_lessons.h"
 
+#include <algorithm>
 #include <numeric>
 
+#include "base/bounded_json.h"
 #include "learn/sft/retold_conversation.h"
 
 namespace kw {
 namespace {
 
 constexpr double worth_learning = 1.02;  // gain below which a faster time may be the model's own error
+
+// Families of tasks that are a benchmark's questions: whoever learned from them is not scored there.
+constexpr std::string_view benchmarks[] = {"kernelbench"};
+
+// Of the conversation's task; empty: none. The store's text of a task is JSON; one that cannot be read is told of
+// later.
+std::string benchmark_of(const StoredEpisode& episode) {
+  const auto task = parse_bounded_json(episode.task_text);
+  if (!task.ok() || !task->is_object()) return "";
+  const auto family = task->find("family");
+  if (family == task->end() || !family->is_string()) return "";
+  const std::string name = family->get<std::string>();
+  return std::ranges::count(benchmarks, name) > 0 ? name : "";
+}
 
 }  // namespace
 
@@ -29,12 +45,16 @@ Result<ConversationLessons> ConversationLessons::load(EpisodeStore& store, std::
     if (episode) KW_TRY_VOID(found.add(*episode, scribe));
   }
   found.seen_.clear();
-  if (found.lessons_.empty()) return Error{"no answer in these conversations worked", "", {}};
+  if (found.lessons_.empty())
+    return Error{"no answer in these conversations worked",
+                 found.unreadable_ > 0 ? "the task of some cannot be read: " + found.first_problem_ : "",
+                 {}};
   return found;
 }
 
 Result<void> ConversationLessons::add(const StoredEpisode& episode, Scribe& scribe) {
   std::optional<RetoldConversation> retold;
+  const std::string benchmark = benchmark_of(episode);
   for (const Turn& turn : episode.turns) {
     const Verdict* given = episode.given_verdict.get();
     if (turn.given_turn >= 0)
@@ -46,7 +66,12 @@ Result<void> ConversationLessons::add(const StoredEpisode& episode, Scribe& scri
       RetoldConversation::Retold told{turn.prompt, sample.tokens};
       if (of_another) {
         if (!retold) {
-          KW_TRY(retold, RetoldConversation::from(episode));
+          auto readable = RetoldConversation::from(episode);
+          if (!readable.ok()) {
+            if (unreadable_++ == 0) first_problem_ = to_string(readable.error());
+            return {};
+          }
+          retold = std::move(readable).value();
         }
         auto words = retold->tell(turn, sample, scribe);
         if (!words.ok()) continue;  // it does not fit into this model's prompts
@@ -61,6 +86,7 @@ Result<void> ConversationLessons::add(const StoredEpisode& episode, Scribe& scri
       lesson.tokens.insert(lesson.tokens.end(), told.answer.begin(), told.answer.end());
       if (static_cast<std::int64_t>(lesson.tokens.size()) > longest_ || !seen_.insert(lesson.tokens).second) continue;
       lessons_.push_back(std::move(lesson));
+      if (!benchmark.empty()) benchmarks_.insert(benchmark);
       retold_ += of_another;
     }
   }

@@ -16,8 +16,8 @@ bool worked(const Turn& turn, const TurnSample& sample, const Verdict* given);
 
 class ConversationLessons : public LessonSource {
  public:
-  // All finished conversations of the store; equal answers to equal prompts count once. Fails when none worked. The
-  // scribe is the learner's.
+  // All finished conversations of the store; equal answers to equal prompts count once. A conversation whose task
+  // cannot be read is passed over. Fails when none worked. The scribe is the learner's.
   static Result<ConversationLessons> load(EpisodeStore& store, std::uint64_t seed, std::int64_t longest,
                                           Scribe& scribe);
 
@@ -27,6 +27,11 @@ class ConversationLessons : public LessonSource {
   const std::vector<Lesson>& lessons() const { return lessons_; }
   std::int64_t answers() const { return answers_; }  // that were looked at
   std::int64_t retold() const { return retold_; }    // of the lessons, those from another model
+  // Conversations that were passed over, and why the first one was.
+  std::int64_t unreadable() const { return unreadable_; }
+  const std::string& first_problem() const { return first_problem_; }
+  // Benchmarks whose questions are among the lessons (by the family of their tasks).
+  const std::set<std::string>& benchmarks() const { return benchmarks_; }
 
  private:
   Result<void> add(const StoredEpisode& episode, Scribe& scribe);
@@ -35,6 +40,9 @@ class ConversationLessons : public LessonSource {
   std::set<std::vector<TokenId>> seen_;
   std::int64_t answers_ = 0;
   std::int64_t retold_ = 0;
+  std::int64_t unreadable_ = 0;
+  std::string first_problem_;
+  std::set<std::string> benchmarks_;
   std::uint64_t seed_ = 0;
   std::int64_t longest_ = 0;
 };

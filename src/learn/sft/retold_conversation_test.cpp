@@ -53,5 +53,55 @@ TEST(RetoldConversation, IsALessonInTheLearnersWords) {
   EXPECT_FALSE(cut.ok());  // none fits
 }
 
+// A conversation of an endpoint about a task, whose naive kernel is the one answer, into a store.
+void talk_about(const Task& task, const std::filesystem::path& file) {
+  EndpointServer server(in_turn({chat_answer("```cuda\n" + RowSum().naive + "\n```")}));
+  auto store = EpisodeStore::open(file).value();
+  EngineOptions options = engine_options();
+  options.episode.turns = 1;
+  options.store = store.get();
+  const auto answers = EndpointAnswers::open(server.name(), {}, test_bytes().tokenizer(), quick_limits()).value();
+  const auto engine =
+      EpisodeEngine::make(*answers, test_bytes(), test_judge(), [](AgentRole) { return -1; }, options).value();
+  ASSERT_EQ(engine->run({{0, std::make_shared<const Task>(task)}}).value().at(0).best, 0);
+}
+
+TEST(RetoldConversation, LessonsOfABenchmarkAreKnownAsSuch) {
+  const TemporaryFolder folder;
+  Task task = *shared_task("row_sum");
+  talk_about(task, folder.path() / "own.db");
+  task.family = "kernelbench";
+  talk_about(task, folder.path() / "bench.db");
+  Scribe scribe(test_dialect());
+  for (const auto& [name, benchmarks] :
+       {std::pair("own.db", std::set<std::string>()), std::pair("bench.db", std::set<std::string>{"kernelbench"})}) {
+    const auto store = EpisodeStore::open(folder.path() / name).value();
+    const auto lessons = ConversationLessons::load(*store, 1, 1 << 20, scribe);
+    ASSERT_TRUE(lessons.ok()) << to_string(lessons.error());
+    EXPECT_EQ(lessons->benchmarks(), benchmarks);
+    EXPECT_EQ(lessons->unreadable(), 0);
+  }
+}
+
+TEST(RetoldConversation, ATaskThatCannotBeReadCostsItsConversationAlone) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "talk.db";
+  Task task = *shared_task("row_sum");
+  talk_about(task, file);
+  task.name = "row_sum_too";
+  talk_about(task, file);
+  {
+    Database database = Database::open(file).value();
+    ASSERT_TRUE(database.execute("UPDATE episodes SET task_text = '{\"name\": 7' WHERE task = 'row_sum'").ok());
+  }
+  Scribe scribe(test_dialect());
+  const auto store = EpisodeStore::open(file).value();
+  const auto lessons = ConversationLessons::load(*store, 1, 1 << 20, scribe);
+  ASSERT_TRUE(lessons.ok()) << to_string(lessons.error());
+  EXPECT_EQ(lessons->lessons().size(), 1u);
+  EXPECT_EQ(lessons->unreadable(), 1);
+  EXPECT_FALSE(lessons->first_problem().empty());
+}
+
 }  // namespace
 }  // namespace kw
