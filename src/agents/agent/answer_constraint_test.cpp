@@ -72,7 +72,7 @@ TEST(TokenTrie, FindsEveryTokenOnce) {
 // very tokens that are forced.
 TEST(AnswerConstraint, TakesWhatAgentsAreTaught) {
   int kernels = 0, forced = 0;
-  for (const char* name : {"softmax", "row_sum", "relu", "gelu", "layer_norm", "matmul"}) {
+  for (const char* name : {"softmax", "row_sum", "relu", "gelu", "matmul"}) {
     const auto task = load_task(root + "/tasks/" + name);
     if (!task.ok()) continue;
     const auto constraint = constraint_for(*task);
@@ -108,7 +108,10 @@ TEST(AnswerConstraint, MasksAreWhatTheAutomatonTakes) {
     AnswerState bytes = answer_start(false);
     std::vector<TokenId> said;
     const std::vector<TokenId> start = taught(softmax().naive);
-    const auto follow = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(start.size())));
+    // As it is taught up to some token, then anything; every fourth to its end.
+    const auto follow = seed % 4 == 0
+                            ? start.size()
+                            : static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(start.size())));
     for (int n = 0; n < 400; ++n) {
       const TokenMask* mask = state->allowed();
       ASSERT_NE(mask, nullptr);
@@ -150,7 +153,9 @@ TEST(AnswerConstraint, MasksAreWhatTheAutomatonTakes) {
 }
 
 TEST(AnswerConstraint, MasksAreSharedByTasks) {
-  const auto masks = make_answer_masks(std::make_shared<const Tokenizer>(tiny().tokenizer()), {8}, false);
+  const auto masks = make_answer_masks(
+      std::make_shared<const Tokenizer>(load_tokenizer_json(root + "/weights/tiny/tokenizer.json").value()), {8},
+      false);
   std::size_t after_first = 0;
   for (const char* name : {"softmax", "softmax", "row_sum"}) {
     const Task task = *load_task(root + "/tasks/" + std::string(name));

@@ -294,6 +294,7 @@ constexpr UsualName usual_names[] = {
     {"model.alpha", "alpha", everybody},
     {"model.device", "device", everybody},
     {"model.threads", "threads", everybody},
+    {"model.constrain", "constrain", everybody},
     {"sft.adapters", "adapter", sft},
     {"rl.algorithm", "algorithm", train},
     {"rl.answer_tokens", "answer-tokens", gather},

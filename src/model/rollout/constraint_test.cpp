@@ -59,17 +59,21 @@ class EveryFourth : public Constraint {
   std::vector<TokenMask> masks_, single_;
 };
 
+ModelDescription small_model() {
+  ModelDescription model;
+  model.layers = 2;
+  model.hidden = 32;
+  model.heads = 2;
+  model.kv_heads = 1;
+  model.head_dim = 16;
+  model.intermediate = 48;
+  model.vocabulary = vocabulary;
+  model.context = 256;
+  return model;
+}
+
 struct SmallModel {
-  SmallModel() {
-    model.layers = 2;
-    model.hidden = 32;
-    model.heads = 2;
-    model.kv_heads = 1;
-    model.head_dim = 16;
-    model.intermediate = 48;
-    model.vocabulary = vocabulary;
-    model.context = 256;
-    parameters = initial_parameters(team, model, 7);
+  SmallModel() : model(small_model()), parameters(initial_parameters(team, model, 7)) {
     Random random(11);
     for (float& value : parameters.values) value = value * 6 + static_cast<float>(0.05 * random.normal());
   }
@@ -192,7 +196,8 @@ TEST(Constraint, SamplingRulesChooseAmongWhatIsAllowed) {
                                   SamplingRule{1, 100, 0.9f, 5}, SamplingRule{2, 0, 1, 5}}) {
     auto requests = requests_of(6, 1, constraint);
     for (auto& request : requests) request.rule = rule;
-    for (const auto& result : rollout.generate(requests).value())
+    const auto results = rollout.generate(requests).value();
+    for (const auto& result : results)
       for (const GeneratedSample& sample : result.samples) {
         const auto state = constraint->begin();
         for (const std::int32_t token : sample.tokens) {
@@ -323,7 +328,8 @@ TEST(Constraint, AnswersThatAreCutOffAreSampledAgain) {
   // The likeliest answer would be the same again.
   requests = requests_of(12, 0, constraint);
   for (auto& request : requests) request.max_tokens = request.most_resamples = 5;
-  for (const auto& result : rollout.generate(requests).value())
+  const auto likeliest = rollout.generate(requests).value();
+  for (const auto& result : likeliest)
     for (const GeneratedSample& sample : result.samples) EXPECT_EQ(sample.resampled, 0);
 }
 
