@@ -3,7 +3,7 @@
 // the task's small sizes; nothing is compiled or run). And how fast answers come.
 //   build/src/app/evaluate/constrained_bench [--model tiny] [--split composition|novel|suite] [--tasks N]
 //   [--temperature T]
-//     [--rounds N] [--seed N] [--threads N] [--resamples N] [--show N]
+//     [--rounds N] [--seed N] [--threads N] [--resamples N] [--show N] [--kernels FOLDER]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +12,14 @@
 #include <ctime>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "agents/episode/agent_model.h"
+#include "agents/grammar/task_json.h"
 #include "agents/normal_form/launcher_order.h"
 #include "app/evaluate/exam.h"
+#include "base/file.h"
 #include "kernel/source/interpreter.h"
 #include "kernel/task/task_file.h"
 
@@ -31,7 +34,8 @@ struct Arguments {
   int rounds = 8, threads = 1;
   std::uint64_t seed = 7001;
   std::int64_t resamples = 0;
-  int show = 0;  // failures that are printed, of each kind and mode
+  std::string kernels;  // a folder that gets the kernels, for `kernelwright judge --batch`
+  int show = 0;         // failures that are printed, of each kind and mode
 };
 
 double cpu_seconds() {
@@ -57,6 +61,19 @@ struct Question {
   NormalForm asked;
   std::vector<TokenId> prompt;
 };
+
+// A job of `kernelwright judge --batch`, and the task that it names.
+Result<void> keep_kernel(const std::filesystem::path& folder, const Question& question, const std::string& kernel,
+                         bool held) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  const std::filesystem::path task = folder / (question.task.name + ".yaml");
+  KW_TRY_VOID(write_file_atomic(task.string(), task_json(question.task).dump(1)));
+  const nlohmann::ordered_json job{{"id", question.task.name}, {"task", task.string()}, {"kernel", kernel}};
+  std::ofstream jobs(folder / (held ? "held.jsonl" : "free.jsonl"), std::ios::app);
+  jobs << job.dump() << "\n";
+  return {};
+}
 
 // Whether the launcher could be interpreted for every small size.
 void look_at(const Question& question, const Answer& answer, const GeneratedSample& sample, int show, Tally& tally) {
@@ -136,8 +153,10 @@ Result<void> answer(AgentModel& model, std::span<const Question> questions, bool
     const GeneratedSample& sample = results[i].samples[0];
     tally.tokens += static_cast<std::int64_t>(sample.tokens.size());
     tally.forced += sample.forced_tokens;
-    look_at(questions[i], dialect.read_answer(sample.text, sample.finish == FinishReason::stop_token), sample,
-            arguments.show, tally);
+    const Answer read = dialect.read_answer(sample.text, sample.finish == FinishReason::stop_token);
+    look_at(questions[i], read, sample, arguments.show, tally);
+    if (!arguments.kernels.empty() && read.outcome == AnswerOutcome::kernel)
+      KW_TRY_VOID(keep_kernel(arguments.kernels, questions[i], in_task_order(questions[i].asked, read.kernel), held));
   }
   return {};
 }
@@ -198,6 +217,7 @@ Arguments read_arguments(int count, char** values) {
     if (name == "--seed") arguments.seed = std::stoull(value);
     if (name == "--threads") arguments.threads = std::stoi(value);
     if (name == "--resamples") arguments.resamples = std::stoll(value);
+    if (name == "--kernels") arguments.kernels = value;
     if (name == "--show") arguments.show = std::stoi(value);
   }
   return arguments;

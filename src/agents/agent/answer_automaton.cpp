@@ -13,7 +13,8 @@ using Mode = AnswerState::Mode;
 
 constexpr std::uint8_t deepest = 30;  // brackets; more are refused
 constexpr std::string_view fence_language = "cuda\n";
-enum Bracket : std::uint64_t { round_bracket = 1, square_bracket = 2, curly_bracket = 3 };
+// A `;` stands in no round bracket but that of a statement: `for (;;)`.
+enum Bracket : std::uint64_t { statement_bracket = 0, round_bracket = 1, square_bracket = 2, curly_bracket = 3 };
 
 // Words by their beginnings: a place says which word has been read so far.
 class WordTree {
@@ -59,9 +60,17 @@ class WordTree {
 };
 
 // Words that matter; all others are alike.
-enum KnownWord : int { word_extern, word_void, word_launch, word_global, word_raw };
+enum KnownWord : int {
+  word_extern,
+  word_void,
+  word_launch,
+  word_global,
+  word_statement,
+  word_raw = word_statement + 4
+};
 const WordTree& known_words() {
-  static const WordTree words({"extern", "void", "launch", "__global__", "R", "LR", "uR", "UR", "u8R"});
+  static const WordTree words(
+      {"extern", "void", "launch", "__global__", "for", "if", "while", "switch", "R", "LR", "uR", "UR", "u8R"});
   return words;
 }
 // AnswerState::word: 0 none, 1 another word, 2 a number, 3 + place in known_words().
@@ -86,7 +95,8 @@ enum Head : std::uint8_t {
   head_c,
   head_void,
   head_launch,
-  other_launch,  // the word `launch`, without what has to stand before it
+  other_launch,    // the word `launch`, without what has to stand before it
+  head_statement,  // at any depth: `for`, `if`, `while`, `switch`
 };
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$'; }
@@ -106,9 +116,9 @@ void end_word(AnswerState& state) {
   const int word = word_index(state);
   state.word = no_word;
   if (word == word_global) state.has_kernel = true;
-  if (state.depth > 0) return;
   const std::uint8_t head = state.head;
-  state.head = no_head;
+  state.head = word >= word_statement && word < word_raw ? head_statement : no_head;
+  if (state.depth > 0) return;
   if (word == word_extern) state.head = head_extern;
   if (word == word_void && head == head_c) state.head = head_void;
   if (word == word_launch) state.head = head == head_void ? head_launch : other_launch;
@@ -137,6 +147,7 @@ bool open_bracket(AnswerState& state, Bracket bracket) {
       return true;
     }
   }
+  if (bracket == round_bracket && state.head == head_statement) bracket = statement_bracket;
   state.brackets = state.brackets << 2 | bracket;
   ++state.depth;
   state.head = no_head;
@@ -144,7 +155,9 @@ bool open_bracket(AnswerState& state, Bracket bracket) {
 }
 
 bool close_bracket(AnswerState& state, Bracket bracket) {
-  if (state.depth == 0 || (state.brackets & 3) != bracket) return false;
+  if (state.depth == 0) return false;
+  const std::uint64_t opened = state.brackets & 3;
+  if (opened != bracket && !(bracket == round_bracket && opened == statement_bracket)) return false;
   state.brackets >>= 2;
   --state.depth;
   state.head = no_head;
@@ -170,6 +183,8 @@ bool take_punctuation(AnswerState& state, char byte) {
       return close_bracket(state, curly_bracket);
     case ';':
       if (state.depth == 0) state.pending = false;
+      if (state.depth > 0 && ((state.brackets & 3) == round_bracket || (state.brackets & 3) == square_bracket))
+        return false;
       break;
     case '@':
     case '\\':
@@ -300,6 +315,7 @@ bool take_parameter(AnswerState& state, char byte, std::string_view parameters) 
   state.has_launcher = true;
   state.brackets = curly_bracket;
   state.depth = 1;
+  state.pending = true;
   return true;
 }
 
@@ -437,8 +453,6 @@ AnswerState visible_part(const AnswerState& state, int closers) {
   if (closers + 1 < 32) visible.brackets &= (std::uint64_t{1} << (2 * (closers + 1))) - 1;
   // Far from the end of the file, and from where a launcher can begin.
   visible.has_kernel = visible.has_launcher = false;
-  const bool in_code = state.mode == Mode::code;
-  if (in_code && state.word != number && !is_raw_prefix(state)) visible.word = no_word;
   return visible;
 }
 

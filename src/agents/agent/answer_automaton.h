@@ -5,7 +5,7 @@
 // - `extern "C" void launch(` is followed by exactly the parameters that are expected, and by ` {`; there is one
 // launcher
 // - #include names an allowed header, other directives are those that a kernel may have
-// - brackets match; strings and character constants end in their line; bytes are ASCII
+// - brackets match, no statement ends inside of one; strings and character constants end in their line; bytes are ASCII
 // - the answer, or the fence around it, ends only behind a whole file: a __global__ function, a launcher, every bracket
 //   closed, no statement begun
 // - in a fence (ChatML): words before it are free, it begins with ```cuda, and nothing follows it

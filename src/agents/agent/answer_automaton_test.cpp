@@ -77,6 +77,10 @@ TEST(AnswerAutomaton, BracketsMatchOutsideOfStringsAndComments) {
   EXPECT_EQ(refused_at("const char* s = R\"(a"), "\"(a") << "raw strings are not followed";
   EXPECT_EQ(refused_at("const char* s = LR \"a\";"), "");
   EXPECT_EQ(refused_at("int x = 3 / 4 / y; float z = 0x1p-3f / 1e-5f;"), "");
+  EXPECT_EQ(refused_at("void f() { for (int i = 0; i < (n); ++i) if(int j = 0; j) while /**/ (g(1)) ; x = (1 + 2;"),
+            ";");
+  EXPECT_EQ(refused_at("void f() { int a[3;"), ";");
+  EXPECT_EQ(refused_at("void f() { g([&] { return 1; }); ifx(1;"), ";");
   EXPECT_EQ(refused_at("int x = 1 @"), "@");
   EXPECT_EQ(refused_at("int x = 1; #"), "#");
   EXPECT_EQ(refused_at("int \xC3\xA9"), "\xC3\xA9");
