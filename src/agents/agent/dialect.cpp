@@ -55,6 +55,7 @@ Result<Dialect> Dialect::make(Tokenizer tokenizer, PromptBook prompts) {
                  "use a chat model (ChatML) or one that was trained with Kernelwright",
                  {}};
   dialect.tokenizer_ = std::make_shared<const Tokenizer>(std::move(tokenizer));
+  dialect.masks_ = make_answer_masks(dialect.tokenizer_, dialect.stop_tokens_, !compact);
   dialect.prompts_ = std::move(prompts);
   return dialect;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agents/agent/answer.h"
+#include "agents/agent/answer_constraint.h"
 #include "agents/agent/prompt.h"
 #include "model/tokenizer/tokenizer.h"
 
@@ -30,6 +31,8 @@ class Dialect {
   const PromptBook& prompts() const { return prompts_; }
   // Tokens that end an answer; the first one is what answers are taught to end with.
   std::span<const TokenId> stop_tokens() const { return stop_tokens_; }
+  // For answers with a kernel that are held to what is known of them.
+  const std::shared_ptr<AnswerMasks>& masks() const { return masks_; }
 
   std::string answer_text(AgentRole role, std::string_view said, std::string_view given = {}) const {
     return kw::answer_text(style_, role, said, given);
@@ -44,6 +47,7 @@ class Dialect {
   std::shared_ptr<const Tokenizer> tokenizer_;
   PromptBook prompts_;
   std::vector<TokenId> stop_tokens_;
+  std::shared_ptr<AnswerMasks> masks_;
 };
 
 // Makes ids; one for each thread. The dialect must outlive it.

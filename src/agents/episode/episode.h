@@ -28,6 +28,10 @@ struct TurnSample {
   std::int64_t weights_version = -1;  // of the first and the last token
   std::int64_t last_weights_version = -1;
   std::string text;  // without special tokens
+  // The launcher's parameters that it was held to while it was sampled (answer_constraint.h): log_probs are those of
+  // the policy among what that allows. Empty: it was sampled freely.
+  std::string held_to;
+  std::int64_t resampled = 0;  // times that it was begun anew because it was cut off
 
   AnswerOutcome outcome = AnswerOutcome::empty;
   std::string message;               // about the outcome, one sentence

@@ -32,6 +32,8 @@ Json sample_json(const TurnSample& sample, JsonDetail detail) {
           {"verdict", sample.verdict ? verdict_json(*sample.verdict, detail) : Json(nullptr)},
           {"reward", sample.rewarded ? Json(sample.reward) : Json(nullptr)},
           {"finish", to_string(sample.finish)},
+          {"constrained", !sample.held_to.empty()},
+          {"resampled", sample.resampled},
           {"weights_version", sample.weights_version},
           {"last_weights_version", sample.last_weights_version},
           {"tokens", sample.tokens},

@@ -94,6 +94,11 @@ Result<void> EpisodeEngine::ask(Running& running) {
   request.max_tokens = tokens_left_for_answer(episode, running.options());
   request.stop_tokens.assign(dialect_.stop_tokens().begin(), dialect_.stop_tokens().end());
   request.adapter = adapter_of_(turn.role);
+  if (running.options().constrain && turn.role != AgentRole::tester) {
+    running.held_to = expected_parameters(running.asked.task, question.kernel);
+    request.constraint = make_answer_constraint(dialect_.masks(), running.held_to);
+    request.most_resamples = running.options().most_resamples;
+  }
   if (running.hooks().on_token)
     request.on_token = [&running](const TokenEvent& event) {
       running.hooks().on_token(running.episode, running.turn, event);
@@ -127,6 +132,8 @@ Result<void> EpisodeEngine::take_answers(Running& running, std::vector<Generated
     sample.weights_version = said.weights_version;
     sample.last_weights_version = said.last_weights_version;
     sample.text = std::move(said.text);
+    if (said.constrained) sample.held_to = running.held_to;
+    sample.resampled = said.resampled;
   }
   KW_TRY_VOID(predict(running));
   for (std::size_t i = 0; i < turn.samples.size(); ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 2> schema{R"(
+constexpr std::array<std::string_view, 3> schema{R"(
 CREATE TABLE episodes (
   id INTEGER PRIMARY KEY,
   identity TEXT NOT NULL UNIQUE,
@@ -66,6 +66,11 @@ CREATE TABLE samples (
 ALTER TABLE samples ADD COLUMN usage_prompt INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE samples ADD COLUMN usage_answer INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE episodes ADD COLUMN task_text TEXT NOT NULL DEFAULT '';
+)",
+                                                 R"(
+-- What an answer was held to while it was sampled: without it, its log-probabilities mean nothing to a trainer.
+ALTER TABLE samples ADD COLUMN held_to TEXT NOT NULL DEFAULT '';
+ALTER TABLE samples ADD COLUMN resampled INTEGER NOT NULL DEFAULT 0;
 )"};
 
 Error damaged(std::string what) { return {"the store is damaged: " + std::move(what), "use another file", {}}; }
@@ -196,10 +201,10 @@ Result<std::vector<Turn>> EpisodeStore::turns_of(std::int64_t row) {
 Result<std::vector<TurnSample>> EpisodeStore::samples_of(std::int64_t row, int turn) {
   std::vector<TurnSample> samples;
   KW_TRY(Statement query,
-         database_.prepare(
-             "SELECT sample, tokens, log_probs, finish, weights_version, last_weights_version, text, "
-             "outcome, message, kernel, said, strategies, predicted_correct, skipped, verdict, reward, "
-             "rewarded, usage_prompt, usage_answer FROM samples WHERE episode = ? AND turn = ? ORDER BY sample"));
+         database_.prepare("SELECT sample, tokens, log_probs, finish, weights_version, last_weights_version, text, "
+                           "outcome, message, kernel, said, strategies, predicted_correct, skipped, verdict, reward, "
+                           "rewarded, usage_prompt, usage_answer, held_to, resampled FROM samples "
+                           "WHERE episode = ? AND turn = ? ORDER BY sample"));
   KW_TRY_VOID(query.bind(row, turn));
   for (;;) {
     KW_TRY(const bool more, query.step());
@@ -224,6 +229,8 @@ Result<std::vector<TurnSample>> EpisodeStore::samples_of(std::int64_t row, int t
     sample.reward = query.real(15);
     sample.rewarded = query.integer(16) != 0;
     sample.usage = {query.integer(17), query.integer(18)};
+    sample.held_to = query.text(19);
+    sample.resampled = query.integer(20);
     samples.push_back(std::move(sample));
   }
 }
@@ -249,7 +256,8 @@ Result<void> EpisodeStore::add_turn(const std::string& identity, const Turn& tur
                          turn.seconds));
   KW_TRY(
       Statement samples,
-      database_.prepare("INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+      database_.prepare("INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                        "?)"));
   for (std::size_t i = 0; i < turn.samples.size(); ++i) {
     const TurnSample& sample = turn.samples[i];
     const auto run = [&](const auto& predicted, const auto& verdict) {
@@ -257,7 +265,8 @@ Result<void> EpisodeStore::add_turn(const std::string& identity, const Turn& tur
                          to_string(sample.finish), sample.weights_version, sample.last_weights_version,
                          std::as_bytes(std::span(sample.text)), to_string(sample.outcome), sample.message,
                          sample.kernel, sample.said, joined(sample.strategies), predicted, sample.skipped, verdict,
-                         sample.reward, sample.rewarded, sample.usage.prompt_tokens, sample.usage.answer_tokens);
+                         sample.reward, sample.rewarded, sample.usage.prompt_tokens, sample.usage.answer_tokens,
+                         sample.held_to, sample.resampled);
     };
     // The Tester's probability is NaN, and so NULL, where it was not asked.
     const double predicted = sample.predicted_correct.value_or(std::nan(""));

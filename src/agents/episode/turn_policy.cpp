@@ -192,6 +192,7 @@ std::string episode_identity(const EpisodeRequest& request, const EpisodeOptions
   add_shape(hash, options.generator_reward);
   add_shape(hash, options.optimizer_reward);
   if (options.baseline != Baseline::naive) hash.add(fmt::format("over {}", name_of(options.baseline)));
+  if (options.constrain) hash.add(fmt::format("constrained {}", options.most_resamples));
   if (request.to_predict) hash.add("to predict");
   if (request.first_seed) hash.add(fmt::format("first seed {}", *request.first_seed));
   if (!request.name.empty()) hash.add("name").add(request.name);

@@ -23,6 +23,12 @@ struct EpisodeOptions {
   std::int32_t top_k = 0;
   float top_p = 1;
   std::int64_t answer_tokens = 1024;
+  // Answers with a kernel are held to what is known beforehand: the launcher's parameters, allowed headers, brackets
+  // that match, an end only behind a whole file (agent/answer_constraint.h).
+  bool constrain = true;
+  // How often an answer that is cut off in the middle is sampled again; not in training, where a log-probability has to
+  // be the policy's.
+  std::int64_t most_resamples = 0;
   ContinueFrom from = ContinueFrom::best;
 
   // It ends early when the best kernel has this speedup over the baseline, or a turn's kernel this reward.

@@ -95,7 +95,11 @@ EpisodeHooks ConversationView::hooks() {
   EpisodeHooks hooks;
   hooks.on_question = [this](const Episode& episode, const Turn& turn) { question(episode, turn); };
   hooks.on_token = [this](const Episode&, const Turn&, const TokenEvent& event) {
-    ++tokens_;
+    if (event.restarted && samples_ == 1) {
+      std::fputs(line_open_ ? "\n... cut off: sampled again\n" : "... cut off: sampled again\n", stdout);
+      line_open_ = false;
+    }
+    if (event.token.token >= 0) ++tokens_;
     if (samples_ > 1) {
       if (event.finished && progress_) progress_->advance(1, fmt::format("{} tokens", tokens_));
       return;

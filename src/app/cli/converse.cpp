@@ -42,6 +42,7 @@ struct ConverseArguments {
   float temperature = -1;  // -1: by the number of samples
   float top_p = 1;
   std::int64_t answer_tokens = 1024;
+  bool constrain = true;
   std::int64_t tokens = 0;
   double seconds = 0;
   double target = 0;
@@ -51,6 +52,8 @@ struct ConverseArguments {
 
 // What a person would choose: the likeliest answer when there is one, different ones when there are several.
 constexpr float temperature_of_several = 0.8f;
+// An answer that is cut off has nothing to judge. More than this, and the model does not know how to end it.
+constexpr std::int64_t most_resamples = 2;
 
 Result<EpisodeOptions> options_from(const ConverseArguments& arguments) {
   KW_TRY(EpisodeOptions options, episode_options(arguments.reward));
@@ -61,6 +64,8 @@ Result<EpisodeOptions> options_from(const ConverseArguments& arguments) {
       arguments.temperature >= 0 ? arguments.temperature : (arguments.samples > 1 ? temperature_of_several : 0);
   options.top_p = arguments.top_p;
   options.answer_tokens = arguments.answer_tokens;
+  options.constrain = arguments.constrain;
+  options.most_resamples = arguments.constrain ? most_resamples : 0;
   options.episode_tokens = arguments.tokens;
   options.episode_s = arguments.seconds;
   options.from = arguments.from == "last" ? ContinueFrom::last : ContinueFrom::best;
@@ -179,6 +184,9 @@ void add_options(CLI::App& command, ConverseArguments& arguments) {
   command.add_option("--max-tokens", arguments.answer_tokens, "maximum length of an answer")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  command.add_flag("--constrain,!--no-constrain", arguments.constrain,
+                   "hold answers to what is known while they are sampled: the launcher's parameters, headers, brackets "
+                   "(default)");
   command.add_option("--level", arguments.level, "which kind of kernel to ask the Generator for")
       ->check(CLI::IsMember(all_level_names()));
   command.add_option("--backend", arguments.backend, "where kernels are judged")

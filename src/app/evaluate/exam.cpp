@@ -91,6 +91,7 @@ Result<std::vector<Episode>> hold_episodes(AnswerSource& answers, const Dialect&
   episode.samples = options.turns > 1 ? 1 : options.samples;
   episode.temperature = options.temperature;
   episode.answer_tokens = options.max_tokens;
+  episode.constrain = options.constrain;
   engine_options.judge_workers = options.judge_workers;
   engine_options.in_flight = std::max<std::size_t>(requests.size(), 1);
   std::size_t done = 0;

@@ -50,6 +50,7 @@ struct ExamOptions {
   float temperature = 0;
   std::uint64_t seed = 0;
   std::int64_t max_tokens = 1024;
+  bool constrain = true;                                            // as EpisodeOptions has it
   int judge_workers = 0;                                            // 0: as many as judge_workers() says
   std::function<void(std::size_t done, std::size_t all)> progress;  // answers; from the calling thread
 };

@@ -101,6 +101,7 @@ class Evaluating {
     options.temperature = static_cast<float>(arguments_.temperature);
     options.seed = arguments_.seed;
     options.max_tokens = arguments_.max_tokens;
+    options.constrain = arguments_.constrain;
     options.judge_workers = arguments_.judge.workers;
     options.progress = [&progress](std::size_t done, std::size_t) { progress(done); };
     return options;

@@ -23,6 +23,7 @@ struct EvaluateArguments {
   double temperature = 0;
   std::uint64_t seed = 0;
   std::int64_t max_tokens = 0;
+  bool constrain = true;
   std::string device;
   int threads = 0;
   JudgeSessionOptions judge;

@@ -28,6 +28,7 @@ Result<Json> gather(const GatherArguments& arguments) {
   options.episode.samples = arguments.samples;
   options.episode.temperature = arguments.temperature;
   options.episode.answer_tokens = arguments.answer_tokens;
+  options.episode.constrain = arguments.constrain;
   options.judge_workers = arguments.judge.workers;
   options.store = store.get();
   options.model = model->fingerprint();

@@ -24,6 +24,7 @@ struct GatherArguments {
   std::int64_t samples = 0;
   float temperature = 0;
   std::int64_t answer_tokens = 0;
+  bool constrain = true;
   JudgeSessionOptions judge;
   std::string device;
   int threads = 0;

@@ -61,6 +61,7 @@ Result<HeldOutScore> RlExaminer::examine(std::int64_t step) {
   Rollout rollout(*decoder, &learner_.dialect().tokenizer());
   ExamOptions options;
   options.max_tokens = options_.answer_tokens;
+  options.constrain = options_.constrain;
   options.samples = options_.samples;
   options.temperature = options_.temperature;
   options.seed = options_.seed;

@@ -21,6 +21,7 @@ struct RlExamOptions {
   int turns = 2;
   RewardShape worth;  // of a kernel, whoever wrote it
   std::int64_t answer_tokens = 1024;
+  bool constrain = true;
   int judge_workers = 0;
   std::string model;             // for the records
   std::filesystem::path folder;  // of the papers: one record for each answer, as `evaluate` keeps them

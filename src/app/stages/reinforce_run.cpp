@@ -188,6 +188,7 @@ std::optional<RlExaminer> examiner_for(const RlArguments& arguments, const Reinf
   exam.worth = options.credit.outcome;
   exam.turns = std::max(2, options.episode.turns);
   exam.answer_tokens = options.episode.answer_tokens;
+  exam.constrain = options.episode.constrain;
   exam.judge_workers = options.judge_workers;
   exam.model = arguments.model;
   exam.folder = fs::path(arguments.out) / "exams";

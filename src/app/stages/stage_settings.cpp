@@ -121,6 +121,7 @@ Result<SftArguments> sft_arguments(SettingReader& settings) {
   sft.optimizer_exam = settings.whole<std::size_t>("sft.optimizer_exam");
   sft.exam_seed = settings.whole<std::uint64_t>("evaluation.seed");
   sft.answer_tokens = settings.whole("evaluation.answer_tokens");
+  sft.constrain = settings.flag("model.constrain");
   sft.audit = settings.number("sft.audit");
   sft.seed = settings.whole<std::uint64_t>("run.seed");
   sft.keep_checkpoints = settings.whole<int>("run.keep_checkpoints");
@@ -138,6 +139,7 @@ Result<GatherArguments> gather_arguments(SettingReader& settings) {
   gather.samples = settings.whole("compatibility.samples");
   gather.temperature = static_cast<float>(settings.number("compatibility.temperature"));
   gather.answer_tokens = settings.whole("rl.answer_tokens");
+  gather.constrain = settings.flag("model.constrain");
   gather.seed = settings.whole<std::uint64_t>("run.seed");
   gather.device = settings.text("model.device");
   gather.threads = settings.whole<int>("model.threads");
@@ -221,6 +223,7 @@ void set_conversations(SettingReader& settings, RlArguments& rl) {
   options.episode.turns = settings.whole<int>("rl.turns");
   options.episode.temperature = static_cast<float>(settings.number("rl.temperature"));
   options.episode.answer_tokens = settings.whole("rl.answer_tokens");
+  options.episode.constrain = settings.flag("model.constrain");
   options.in_flight = settings.whole<std::size_t>("rl.in_flight");
   options.keep_conversations = settings.whole("rl.keep_conversations");
   rl.stop_reward = settings.number("rl.stop_reward");
@@ -279,6 +282,7 @@ Result<EvaluateArguments> evaluation_arguments(SettingReader& settings) {
   evaluation.samples = settings.whole("evaluation.samples");
   evaluation.temperature = settings.number("evaluation.temperature");
   evaluation.max_tokens = settings.whole("evaluation.answer_tokens");
+  evaluation.constrain = settings.flag("model.constrain");
   evaluation.seed = settings.whole<std::uint64_t>("evaluation.seed");
   const int turns = settings.whole<int>("evaluation.turns"), in_training = settings.whole<int>("rl.turns");
   evaluation.turns = turns > 0 ? turns : in_training;

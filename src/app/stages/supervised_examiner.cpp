@@ -64,6 +64,7 @@ Result<Evaluation> SupervisedExaminer::examine(std::int64_t step) {
   Rollout rollout(*decoder, &learner_.dialect().tokenizer());
   ExamOptions options;
   options.max_tokens = arguments_.answer_tokens;
+  options.constrain = arguments_.constrain;
   options.judge_workers = arguments_.judge.workers;
   KW_TRY(const ExamResult result, sit_exam(
                                       rollout, learner_.dialect(), judge_->judge(), questions_,

@@ -37,6 +37,7 @@ struct SftArguments {
   std::size_t exam = 0, optimizer_exam = 0;
   std::uint64_t exam_seed = 0;
   std::int64_t answer_tokens = 0;
+  bool constrain = true;  // answers of exams
   JudgeSessionOptions judge;
   int keep_checkpoints = 0;  // and the best
   std::uint64_t seed = 0;

@@ -37,6 +37,8 @@ constexpr Setting model_settings[] = {
     {"model.alpha", number, "32", "adapters are scaled by alpha / rank", 0.001, 4096},
     {"model.device", word, "auto", "where the model is trained and sampled", 0, 0, "auto cpu gpu"},
     {"model.threads", whole, "0", "threads on the CPU; 0: all cores", 0, 1024},
+    {"model.constrain", flag, "true",
+     "answers are held to what is known while they are sampled: the launcher's parameters, headers, brackets"},
 };
 
 constexpr Setting sft_settings[] = {
@@ -292,6 +294,7 @@ constexpr UsualName usual_names[] = {
     {"model.alpha", "alpha", everybody},
     {"model.device", "device", everybody},
     {"model.threads", "threads", everybody},
+    {"model.constrain", "constrain", everybody},
     {"sft.adapters", "adapter", sft},
     {"rl.algorithm", "algorithm", train},
     {"rl.answer_tokens", "answer-tokens", gather},

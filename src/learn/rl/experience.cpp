@@ -65,6 +65,7 @@ Result<std::vector<ExperiencedAnswer>> answers_of(const std::vector<Episode>& ep
       answer.prompt = turn.prompt;
       answer.tokens = sample.tokens;
       answer.sampled_log_probs = sample.log_probs;
+      answer.held_to = sample.held_to;
       answer.reward = sample.reward;
       if (credit.overlong_buffer > 0)
         answer.length_penalty = overlong_penalty(static_cast<std::int64_t>(sample.tokens.size()), answer_tokens,
@@ -73,6 +74,16 @@ Result<std::vector<ExperiencedAnswer>> answers_of(const std::vector<Episode>& ep
     }
   }
   return answers;
+}
+
+Result<void> restore_constraints(std::vector<ExperiencedAnswer>& answers, const Dialect& dialect) {
+  for (ExperiencedAnswer& answer : answers) {
+    if (answer.held_to.empty()) continue;
+    answer.constraint = make_answer_constraint(dialect.masks(), answer.held_to);
+    if (answer.constraint == nullptr) return Error{"an answer was held to what its vocabulary cannot write", "", {}};
+    answer.allowed = masks_of(*answer.constraint, answer.tokens);
+  }
+  return {};
 }
 
 GroupCounts set_advantages(std::vector<ExperiencedAnswer>& answers, Algorithm algorithm, CreditRule rule) {

@@ -12,6 +12,7 @@
 
 #include <span>
 
+#include "agents/agent/dialect.h"
 #include "agents/episode/episode.h"
 #include "learn/rl/options.h"
 
@@ -25,7 +26,10 @@ struct ExperiencedAnswer {
   std::vector<std::int32_t> prompt;
   std::vector<std::int32_t> tokens;
   std::vector<float> sampled_log_probs;
-  double reward = 0;  // raw: what the verdict is worth
+  std::string held_to;                                // as TurnSample has it
+  std::shared_ptr<const Constraint> constraint = {};  // of an answer that was held to something
+  std::vector<const TokenMask*> allowed = {};         // the constraint's, one for each token; empty: it was free
+  double reward = 0;                                  // raw: what the verdict is worth
   double length_penalty = 0;
   double score = 0;      // credit and penalty: what is learned from
   double advantage = 0;  // algorithms with groups
@@ -37,6 +41,9 @@ struct ExperiencedAnswer {
 Result<std::vector<ExperiencedAnswer>> answers_of(const std::vector<Episode>& episodes,
                                                   std::span<const std::int64_t> task_of, const CreditOptions& credit,
                                                   std::int64_t answer_tokens, std::int64_t weights_version);
+
+// Answers that were sampled among some tokens only are scored among the same ones.
+Result<void> restore_constraints(std::vector<ExperiencedAnswer>& answers, const Dialect& dialect);
 
 struct GroupCounts {
   std::int64_t groups = 0;

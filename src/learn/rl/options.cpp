@@ -77,6 +77,9 @@ Result<void> check_options(const ReinforceOptions& options) {
   if (episode.samples != 1) return refuse("a turn that is learned from has one sample", "more of them: --group");
   if (!(episode.temperature > 0) || episode.top_k != 0 || episode.top_p != 1)
     return refuse("answers must be sampled from the policy itself", "temperature above 0, no top-k, no top-p");
+  if (episode.most_resamples != 0)
+    return refuse("an answer that is learned from is not sampled again",
+                  "its log-probabilities would not be the policy's");
   if (options.update.temperature != episode.temperature)
     return refuse("log-probabilities would be taken at another temperature than the answers were sampled at");
   if (options.update.epochs < 1 || options.update.mini_batches < 1 || options.update.epochs > 100)

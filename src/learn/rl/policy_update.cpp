@@ -305,6 +305,12 @@ std::vector<AnswerPass> pack_answers(const std::vector<ExperiencedAnswer>& answe
     batch.tokens.insert(batch.tokens.end(), answer.tokens.begin(), answer.tokens.end());
     batch.scored.insert(batch.scored.end(), answer.prompt.size(), 0);
     batch.scored.insert(batch.scored.end(), answer.tokens.size(), 1);
+    if (!answer.allowed.empty()) {
+      batch.allowed.resize(batch.tokens.size() - answer.tokens.size(), nullptr);
+      batch.allowed.insert(batch.allowed.end(), answer.allowed.begin(), answer.allowed.end());
+    } else if (!batch.allowed.empty()) {
+      batch.allowed.resize(batch.tokens.size(), nullptr);
+    }
     batch.starts.push_back(static_cast<std::int64_t>(batch.tokens.size()));
     batch.adapter.push_back(adapter_of(answer.role));
     passes.back().answers.push_back(i);

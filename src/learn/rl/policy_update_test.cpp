@@ -55,6 +55,75 @@ TEST(PolicyUpdate, SamplerAndTrainerAgreeToTheLastBit) {
   }
 }
 
+// Answers that were held to a launcher are scored among the tokens that were allowed: the ratio is exactly 1 in the
+// first step, token by token; without the masks it is not.
+TEST(PolicyUpdate, SamplerAndTrainerAgreeAboutHeldAnswers) {
+  for (const float temperature : {1.0f, 0.7f}) {
+    const auto learner = test_learner();
+    const std::string parameters = expected_parameters(suite_task("softmax"));
+    Rollout rollout(*learner->decoder().value(), &learner->dialect().tokenizer());
+    std::vector<ExperiencedAnswer> answers;
+    for (int i = 0; i < 4; ++i) {
+      GenerationRequest request;
+      request.prompt = {5, 6, 7 + i, 8};
+      request.rule.temperature = temperature;
+      request.rule.seed = static_cast<std::uint64_t>(i);
+      request.max_tokens = 60;
+      request.constraint = make_answer_constraint(learner->dialect().masks(), parameters);
+      const GeneratedSample sample = rollout.generate({request}).value()[0].samples[0];
+      EXPECT_TRUE(sample.constrained);
+      ExperiencedAnswer& answer = answers.emplace_back();
+      answer.prompt = request.prompt;
+      answer.tokens = sample.tokens;
+      answer.sampled_log_probs = sample.log_probs;
+      answer.held_to = parameters;
+      answer.advantage = i % 2 == 0 ? -1 : 1;
+    }
+    UpdateOptions options;
+    options.temperature = temperature;
+    auto unmasked = answers;
+    ASSERT_TRUE(restore_constraints(answers, learner->dialect()).ok());
+    for (const ExperiencedAnswer& answer : answers) {
+      EXPECT_EQ(answer.allowed.size(), answer.tokens.size());
+      EXPECT_TRUE(
+          std::all_of(answer.allowed.begin(), answer.allowed.end(), [](const TokenMask* mask) { return mask; }));
+    }
+    UpdateInputs inputs = inputs_for(*learner, 1e-12);
+    const UpdateReport report = updated(inputs, answers, options);
+    EXPECT_EQ(report.mismatch_kl, 0);
+    EXPECT_EQ(report.mismatch_most, 0);
+    EXPECT_EQ(report.importance, 1);
+    EXPECT_EQ(report.kl_old, 0);
+    EXPECT_EQ(report.clipped, 0);
+    EXPECT_GT(report.gradient_norm, 0);
+    EXPECT_GT(updated(inputs, unmasked, options).mismatch_most, 0.01);
+  }
+}
+
+// Answers that were held and answers that were not may be in one pass.
+TEST(PolicyUpdate, FreeAnswersBesideHeldOnes) {
+  const auto learner = test_learner();
+  auto answers = sampled_answers(*learner, 3);
+  const std::string parameters = expected_parameters(suite_task("softmax"));
+  GenerationRequest request;
+  request.prompt = {5, 6, 7};
+  request.max_tokens = 30;
+  request.constraint = make_answer_constraint(learner->dialect().masks(), parameters);
+  Rollout rollout(*learner->decoder().value(), &learner->dialect().tokenizer());
+  const GeneratedSample sample = rollout.generate({request}).value()[0].samples[0];
+  ExperiencedAnswer held;
+  held.prompt = request.prompt;
+  held.tokens = sample.tokens;
+  held.sampled_log_probs = sample.log_probs;
+  held.held_to = parameters;
+  held.advantage = 1;
+  answers.insert(answers.begin() + 1, held);
+  ASSERT_TRUE(restore_constraints(answers, learner->dialect()).ok());
+  const UpdateReport report = updated(inputs_for(*learner), answers, {});
+  EXPECT_EQ(report.mismatch_most, 0);
+  EXPECT_EQ(report.importance, 1);
+}
+
 TEST(PolicyUpdate, AnotherTemperatureShowsAsMismatch) {
   const auto learner = test_learner();
   const auto answers = sampled_answers(*learner, 4, 0.7f);

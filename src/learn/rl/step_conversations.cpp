@@ -117,6 +117,7 @@ class Step {
   Result<void> weigh() {
     KW_TRY(made_.answers, answers_of(made_.episodes, made_.task_of, options_.credit, options_.episode.answer_tokens,
                                      source_.learner.trainer().weights_version()));
+    KW_TRY_VOID(restore_constraints(made_.answers, source_.learner.dialect()));
     made_.groups = set_advantages(made_.answers, options_.algorithm, options_.credit.rule);
     return {};
   }

@@ -27,6 +27,14 @@ Result<void> check_batch(const PackedBatch& batch, const BatchLimits& limits) {
   if (!batch.adapter.empty() && batch.adapter.size() != sequences) {
     return refused("it does not say of each sequence which adapter it uses");
   }
+  if (!batch.allowed.empty() && batch.allowed.size() != batch.tokens.size()) {
+    return refused("it does not say of each token among which it was chosen");
+  }
+  for (std::size_t i = 0; i < batch.allowed.size(); ++i) {
+    if (batch.scored[i] != 0 && batch.allowed[i] != nullptr && !batch.allowed[i]->allows(batch.tokens[i])) {
+      return refused("token " + std::to_string(batch.tokens[i]) + " is not among those that were allowed");
+    }
+  }
   for (const std::int32_t adapter : batch.adapter) {
     if (adapter < -1 || adapter >= limits.adapters) {
       return refused("there is no adapter " + std::to_string(adapter));
@@ -75,6 +83,7 @@ Result<void> plan_batch(const PackedBatch& batch, const BatchLimits& limits, Bat
   plan.scored_rows.clear();
   plan.scored_tokens.clear();
   plan.scored_places.clear();
+  plan.scored_masks.clear();
   plan.scored_runs.clear();
   plan.inverse_temperature = 1.0f / batch.temperature;
   for (const std::size_t s : order) {
@@ -93,6 +102,7 @@ Result<void> plan_batch(const PackedBatch& batch, const BatchLimits& limits, Bat
         plan.scored_rows.push_back(plan.rows() - 1);
         plan.scored_tokens.push_back(batch.tokens[at]);
         plan.scored_places.push_back(next_place++);
+        if (!batch.allowed.empty()) plan.scored_masks.push_back(batch.allowed[at]);
       }
       plan.tokens.push_back(batch.tokens[at]);
       plan.positions.push_back(static_cast<std::int32_t>(i));

@@ -27,10 +27,11 @@ struct BatchPlan {
   };
   std::vector<Run> runs;  // of adapters; rows of the bare base are in none
   // One for each scored token:
-  std::vector<std::int64_t> scored_rows;    // the row that predicts it
-  std::vector<std::int32_t> scored_tokens;  // itself
-  std::vector<std::int64_t> scored_places;  // its index among the scored tokens of the caller's batch
-  std::vector<Run> scored_runs;             // of adapters, in scored rows instead of rows
+  std::vector<std::int64_t> scored_rows;       // the row that predicts it
+  std::vector<std::int32_t> scored_tokens;     // itself
+  std::vector<std::int64_t> scored_places;     // its index among the scored tokens of the caller's batch
+  std::vector<const TokenMask*> scored_masks;  // null: any token; empty: of all of them
+  std::vector<Run> scored_runs;                // of adapters, in scored rows instead of rows
   float inverse_temperature = 1;
 
   std::int64_t rows() const { return static_cast<std::int64_t>(tokens.size()); }

@@ -27,6 +27,10 @@ CpuHead::CpuHead(ThreadTeam& team, BaseWeights& base, std::span<const float> val
   usable_ = options.usable_vocabulary > 0 ? std::min(options.usable_vocabulary, vocabulary_) : vocabulary_;
 }
 
+void CpuHead::restrict_row(const BatchPlan& plan, std::size_t at, float* logits) const {
+  if (!plan.scored_masks.empty() && plan.scored_masks[at] != nullptr) plan.scored_masks[at]->apply(logits, usable_);
+}
+
 void CpuHead::score(CpuPass& pass, bool keep, TokenScores& scores) {
   const BatchPlan& plan = pass.plan;
   const std::int64_t count = plan.scored();
@@ -51,6 +55,7 @@ void CpuHead::score(CpuPass& pass, bool keep, TokenScores& scores) {
     base_.project_output(team_, {norm + begin * hidden_, hidden_, logits, vocabulary_, end - begin});
     for_rows(team_, end - begin, [&](std::int64_t i) {
       const auto at = static_cast<std::size_t>(begin + i);
+      restrict_row(plan, at, logits + i * vocabulary_);
       pass.scores[at] =
           score_token(logits + i * vocabulary_, usable_, plan.inverse_temperature, plan.scored_tokens[at]);
     });
@@ -84,6 +89,7 @@ void CpuHead::gradient(CpuPass& pass, const ScoreGradients& from, float* d_strea
       if (!is_kept) base_.project_output(team_, {norm + begin * hidden_, hidden_, logits, vocabulary_, end - begin});
       for_rows(team_, end - begin, [&](std::int64_t i) {
         const auto at = static_cast<std::size_t>(begin + i);
+        if (!is_kept) restrict_row(plan, at, logits + i * vocabulary_);
         const auto place = static_cast<std::size_t>(plan.scored_places[at]);
         score_token_gradient(logits + i * vocabulary_, usable_, vocabulary_, plan.inverse_temperature,
                              plan.scored_tokens[at], pass.scores[at], from.log_prob[place],

@@ -22,6 +22,9 @@ class CpuHead {
                 float* value_gradient);
 
  private:
+  // Leaves to a row of logits the tokens that its token was chosen from.
+  void restrict_row(const BatchPlan& plan, std::size_t at, float* logits) const;
+
   ThreadTeam& team_;
   BaseWeights& base_;
   std::span<const float> value_head_;

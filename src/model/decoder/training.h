@@ -13,6 +13,7 @@
 #include "model/decoder/adapter.h"
 #include "model/decoder/optimizer_options.h"
 #include "model/decoder/parameters.h"
+#include "model/decoder/token_mask.h"
 
 namespace kw {
 
@@ -25,6 +26,9 @@ struct PackedBatch {
   // Which tokens are scored: token i (never the first of its sequence) is predicted from those before it. One for each
   // token.
   std::vector<std::uint8_t> scored;
+  // Among which tokens each was chosen: scores are those of the softmax over them. One for each token; null, or none at
+  // all: among all. They outlive the batch.
+  std::vector<const TokenMask*> allowed = {};
   float temperature = 1;
 };
 

@@ -13,6 +13,8 @@ namespace kw {
 struct RolloutStatistics {
   std::int64_t steps = 0;
   std::int64_t sampled_tokens = 0;
+  std::int64_t forced_tokens = 0;      // besides: the only ones that a constraint allowed
+  std::int64_t resamples = 0;          // answers that were begun anew, once each time
   std::int64_t prompt_tokens = 0;      // computed for the first time, the samples' shared part once
   std::int64_t recomputed_tokens = 0;  // computed again
   std::int64_t preemptions = 0;

@@ -51,6 +51,7 @@ class Decoding final : public CpuDecoder {
   std::int64_t most_tokens() const override { return options_.most_tokens; }
   std::int64_t vocabulary() const override { return usable_; }
   std::int64_t adapters() const override { return adapter_count_; }
+  bool constrains() const override { return true; }
   std::int64_t weights_version() const override { return weights_version_; }
   const ModelDescription& description() const override { return model_; }
   std::int64_t weight_bytes() const override;
@@ -326,6 +327,8 @@ Result<void> Decoding::sample(std::span<const DecoderRow> rows, std::vector<Samp
     team_.run(parts, [&](std::int64_t part) {
       for (std::int64_t i = slice * part / parts; i < slice * (part + 1) / parts; ++i) {
         const std::size_t index = batch_.order[batch_.sampled[static_cast<std::size_t>(begin + i)]];
+        // top-k and top-p choose among what is left.
+        if (rows[index].allowed != nullptr) rows[index].allowed->apply(logits_.data() + i * model_.vocabulary, usable_);
         result[index] = sample_token(logits_.data() + i * model_.vocabulary, usable_, rows[index].rule,
                                      rows[index].answer_index, scratch_[static_cast<std::size_t>(part)]);
       }

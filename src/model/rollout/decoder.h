@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/decoder/token_mask.h"
 
 namespace kw {
 
@@ -26,13 +27,14 @@ struct DecoderRow {
   std::int32_t adapter = -1;
   bool sample = false;  // whether the token after the last of these is wanted
   SamplingRule rule;
-  std::int64_t answer_index = 0;  // how many tokens of the answer were sampled before
+  std::int64_t answer_index = 0;       // how many tokens of the answer were sampled before
+  const TokenMask* allowed = nullptr;  // sampled among these alone; null: among all. Only where constrains() says so
 };
 
 struct SampledToken {
   std::int32_t token = -1;  // -1: none was wanted
   float log_prob =
-      0;  // under softmax(logits / temperature), over the whole usable vocabulary; at temperature 0 as at 1
+      0;  // under softmax(logits / temperature), over all that is usable and allowed; at temperature 0 as at 1
 };
 
 class Decoder {
@@ -45,6 +47,8 @@ class Decoder {
   // What a request may ask for: token ids below it, adapters -1 .. adapters() - 1.
   virtual std::int64_t vocabulary() const { return std::numeric_limits<std::int32_t>::max(); }
   virtual std::int64_t adapters() const { return std::numeric_limits<std::int32_t>::max(); }
+  // Whether it samples among the allowed tokens of a row. One that does not is asked without.
+  virtual bool constrains() const { return false; }
   // One entry for each row.
   virtual Result<std::vector<SampledToken>> step(std::span<const DecoderRow> rows) = 0;
   // The content of page `from` into page `to`: a shared page is copied before one of its owners writes into it.

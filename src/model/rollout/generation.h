@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/rollout/constraint.h"
 #include "model/rollout/decoder.h"
 
 namespace kw {
@@ -27,9 +29,10 @@ std::string_view to_string(FinishReason reason);  // "stop_token"
 struct TokenEvent {
   RequestId request = 0;
   std::int64_t sample = 0;
-  SampledToken token;     // token -1: there is none with this event, it only says that the answer is over
-  std::string_view text;  // that became certain with it; UTF-8 characters are whole, stop strings are never in it
-  bool finished = false;  // the last event of this sample
+  SampledToken token;      // token -1: there is none with this event, it only says that the answer is over
+  std::string_view text;   // that became certain with it; UTF-8 characters are whole, stop strings are never in it
+  bool finished = false;   // the last event of this sample
+  bool restarted = false;  // what came before is void: the answer is sampled again from its beginning; no token
 };
 
 struct GenerationRequest {
@@ -40,10 +43,19 @@ struct GenerationRequest {
   std::vector<std::int32_t> stop_tokens;
   std::vector<std::string> stop_strings;  // in the text without special tokens; needs a tokenizer
   std::int32_t adapter = -1;
+  // What answers may consist of; null: anything. A decoder that does not constrain, and a model elsewhere, answer
+  // without: GeneratedSample::constrained says how it was.
+  std::shared_ptr<const Constraint> constraint = {};
+  // How often an answer that is cut off before its constraint says that it is complete is sampled again, at once, with
+  // another seed. Not at temperature 0, where it would be the same. What such an answer's log-probabilities are
+  // conditioned on is no longer the prompt alone: training has 0 here.
+  std::int64_t most_resamples = 0;
   std::function<void(const TokenEvent&)> on_token;  // called from advance(); may submit and cancel
 };
 
 std::uint64_t sample_seed(std::uint64_t seed, std::int64_t sample);
+// Of the n-th time that a sample is sampled again.
+std::uint64_t resample_seed(std::uint64_t seed, std::int64_t times);
 
 // What an answer from elsewhere cost, as whoever gave it counts: which tokens those were is not known here.
 struct TokenUsage {
@@ -53,7 +65,10 @@ struct TokenUsage {
 
 struct GeneratedSample {
   std::vector<std::int32_t> tokens;  // exactly as sampled: the stop token and what completed a stop string included
-  std::vector<float> log_probs;      // one for each token
+  std::vector<float> log_probs;      // one for each token, of the constrained policy; 0 where there was no choice
+  bool constrained = false;          // by the request's constraint
+  std::int64_t forced_tokens = 0;    // of the answer's: the only ones allowed, so the model was not asked
+  std::int64_t resampled = 0;        // times that it was begun anew
   FinishReason finish = FinishReason::length;
   std::string text;  // without special tokens, up to the stop string; empty when there is no tokenizer
   // Of the first and the last token: they differ when the weights were replaced meanwhile.

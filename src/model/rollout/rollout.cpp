@@ -33,6 +33,10 @@ std::uint64_t sample_seed(std::uint64_t seed, std::int64_t sample) {
   return Random(seed, static_cast<std::uint64_t>(sample)).next();
 }
 
+std::uint64_t resample_seed(std::uint64_t seed, std::int64_t times) {
+  return Random(seed, ~static_cast<std::uint64_t>(times)).next();
+}
+
 Rollout::Rollout(Decoder& decoder, const Tokenizer* tokenizer, RolloutOptions options)
     : decoder_(decoder),
       tokenizer_(tokenizer),
@@ -60,6 +64,7 @@ Result<RequestId> Rollout::submit(GenerationRequest request) {
     return Error{fmt::format("there is no adapter {}", request.adapter), "", {}};
   }
   if (request.samples < 1) return Error{"a request needs at least one sample", "", {}};
+  if (request.most_resamples < 0) return Error{"most_resamples must be at least 0", "", {}};
   if (request.max_tokens < 1) return Error{"max_tokens must be at least 1", "", {}};
   if (prompt >= room()) {
     return Error{fmt::format("a prompt of {} tokens leaves no room for an answer in {} tokens", prompt, room()),
@@ -89,13 +94,10 @@ Result<RequestId> Rollout::submit(GenerationRequest request) {
     auto sequence = std::make_unique<Sequence>();
     sequence->group = group.get();
     sequence->sample = sample;
-    sequence->tokens = request.prompt;
-    sequence->rule = request.rule;
-    sequence->rule.seed = sample_seed(request.rule.seed, sample);
-    sequence->text = AnswerText(request.stop_strings);
     group->samples.push_back(std::move(sequence));
   }
   group->request = std::move(request);
+  for (auto& sequence : group->samples) begin_answer(*sequence);
 
   const std::lock_guard lock(mutex_);
   group->id = next_id_++;
@@ -103,6 +105,20 @@ Result<RequestId> Rollout::submit(GenerationRequest request) {
   const RequestId id = group->id;
   submitted_.push_back(std::move(group));
   return id;
+}
+
+// From the prompt, as nothing had been said.
+void Rollout::begin_answer(Sequence& sequence) {
+  const GenerationRequest& request = sequence.group->request;
+  const std::int64_t resampled = sequence.result.resampled;
+  sequence.tokens = request.prompt;
+  sequence.rule = request.rule;
+  sequence.rule.seed = sample_seed(request.rule.seed, sequence.sample);
+  if (resampled > 0) sequence.rule.seed = resample_seed(sequence.rule.seed, resampled);
+  sequence.text = AnswerText(request.stop_strings);
+  const bool constrained = request.constraint != nullptr && decoder_.constrains();
+  sequence.constraint = constrained ? request.constraint->begin() : nullptr;
+  sequence.result.constrained = constrained;
 }
 
 void Rollout::cancel(RequestId id) {
@@ -164,6 +180,7 @@ Result<bool> Rollout::advance() {
     row.sample = !sequence->trunk() && count == sequence->left();
     row.rule = sequence->rule;
     row.answer_index = static_cast<std::int64_t>(sequence->result.tokens.size());
+    if (row.sample && sequence->constraint) row.allowed = sequence->constraint->allowed();
     rows.push_back(row);
     if (!sequence->trunk() && sequence->result.started_s == 0) {
       sequence->result.started_s = seconds_of(*sequence->group);
@@ -183,7 +200,10 @@ Result<bool> Rollout::advance() {
     if (!sequence.trunk()) sequence.result.recomputed_tokens += again;
     // The token that a step of an answer hands in was counted when it was sampled.
     if (rows[i].answer_index == 0) statistics_.prompt_tokens += planned[i].count - again;
-    if (rows[i].sample) take_token(sequence, sampled[i]);
+    if (!rows[i].sample) continue;
+    ++statistics_.sampled_tokens;
+    take_token(sequence, sampled[i]);
+    if (sequence.constraint) take_forced(sequence);
   }
   close_groups();
   return true;
@@ -192,7 +212,6 @@ Result<bool> Rollout::advance() {
 void Rollout::take_token(Sequence& sequence, const SampledToken& token) {
   const GenerationRequest& request = sequence.group->request;
   GeneratedSample& result = sequence.result;
-  ++statistics_.sampled_tokens;
   if (result.tokens.empty()) {
     result.first_token_s = seconds_of(*sequence.group);
     result.weights_version = weights_version_;
@@ -201,6 +220,7 @@ void Rollout::take_token(Sequence& sequence, const SampledToken& token) {
   result.tokens.push_back(token.token);
   result.log_probs.push_back(token.log_prob);
   sequence.tokens.push_back(token.token);
+  if (sequence.constraint) sequence.constraint->take(token.token);
 
   if (std::ranges::find(request.stop_tokens, token.token) != request.stop_tokens.end()) {
     return finish(sequence, FinishReason::stop_token, token);
@@ -221,7 +241,37 @@ void Rollout::take_token(Sequence& sequence, const SampledToken& token) {
   }
 }
 
+// What a constraint is sure of is not asked for token by token: it is handed in with the next step, in one piece.
+void Rollout::take_forced(Sequence& sequence) {
+  while (!sequence.done) {
+    const std::int32_t token = sequence.constraint->forced();
+    if (token < 0) return;
+    ++statistics_.forced_tokens;
+    ++sequence.result.forced_tokens;
+    take_token(sequence, {token, 0});
+  }
+}
+
+bool Rollout::resample(Sequence& sequence, FinishReason reason) {
+  const GenerationRequest& request = sequence.group->request;
+  if (reason != FinishReason::length && reason != FinishReason::context) return false;
+  if (!sequence.constraint || sequence.constraint->complete() || sequence.rule.temperature == 0) return false;
+  if (sequence.result.resampled >= request.most_resamples) return false;
+  GeneratedSample result;
+  result.started_s = sequence.result.started_s;
+  result.recomputed_tokens = sequence.result.recomputed_tokens;
+  result.resampled = sequence.result.resampled + 1;
+  sequence.result = std::move(result);
+  ++statistics_.resamples;
+  begin_answer(sequence);
+  preempt(sequence);
+  sequence.most_computed = std::min(sequence.most_computed, static_cast<std::int64_t>(request.prompt.size()));
+  if (request.on_token) request.on_token({sequence.group->id, sequence.sample, {}, {}, false, true});
+  return true;
+}
+
 void Rollout::finish(Sequence& sequence, FinishReason reason, const SampledToken& last) {
+  if (resample(sequence, reason)) return;
   waiting_.erase(&sequence);
   running_.erase(&sequence);
   drop_pages(sequence);

@@ -77,7 +77,10 @@ class Rollout : public AnswerSource {
   void drop_pages(Sequence& sequence);
   void preempt(Sequence& sequence);
   std::vector<Planned> plan();
+  void begin_answer(Sequence& sequence);
   void take_token(Sequence& sequence, const SampledToken& token);
+  void take_forced(Sequence& sequence);
+  bool resample(Sequence& sequence, FinishReason reason);
   void finish(Sequence& sequence, FinishReason reason, const SampledToken& last);
   void close_groups();
   std::int64_t budget() const;

@@ -150,9 +150,8 @@ std::vector<Rollout::Planned> Rollout::plan() {
   std::int64_t left = budget();
   const std::vector<Sequence*> order(running_.begin(), running_.end());
   for (Sequence* sequence : order) {
-    if (left == 0) break;
-    // One may have been sent back by an older one of this very loop.
-    if (!running_.contains(sequence) || sequence->left() != 1) continue;
+    // One may have been sent back by an older one of this very loop. Prompts have had their pages from the start.
+    if (!running_.contains(sequence) || sequence->left() == 0) continue;
     const auto tokens = static_cast<std::int64_t>(sequence->tokens.size());
     const std::int64_t missing = pages_for(tokens) - static_cast<std::int64_t>(sequence->pages.size());
     if (missing > 0 && !make_room(missing, *sequence, true)) {
@@ -162,6 +161,10 @@ std::vector<Rollout::Planned> Rollout::plan() {
       continue;
     }
     take_pages(*sequence, tokens);
+  }
+  for (Sequence* sequence : order) {
+    if (left == 0) break;
+    if (!running_.contains(sequence) || sequence->left() != 1) continue;
     planned.push_back({sequence, 1});
     --left;
   }

@@ -16,6 +16,7 @@ struct Rollout::Sequence {
   std::vector<std::int32_t> pages;
   SamplingRule rule;
   AnswerText text;
+  std::unique_ptr<ConstraintState> constraint;  // null: none
   GeneratedSample result;
   bool done = false;
 

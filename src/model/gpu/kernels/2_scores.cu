@@ -51,6 +51,24 @@ __device__ inline void take(Mass& mass, const float (&z)[size]) {
   }
 }
 
+// Tokens that may not be chosen get a logit that no softmax sees: finite, because infinity minus infinity is no number.
+// masks: rows of `words` words, a bit for each token; mask_of_row: which of them, -1: any token. grid: (parts of a row,
+// rows)
+template <class L>
+__device__ void mask_logits(L* logits, const u32* masks, const int* mask_of_row, int width, int usable, int words) {
+  after_previous();
+  const int mask = mask_of_row[blockIdx.y];
+  if (mask < 0) return;
+  const u32* allowed = masks + static_cast<u64>(mask) * words;
+  L* row = logits + static_cast<u64>(blockIdx.y) * width;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < usable; i += gridDim.x * blockDim.x)
+    if ((allowed[i >> 5] >> (i & 31) & 1u) == 0) row[i] = from_float<L>(-1e30f);
+}
+FOR_BOTH_TYPES(mask_logits,
+               (bf16* logits, const u32* masks, const int* mask_of_row, int width, int usable, int words),
+               (float* logits, const u32* masks, const int* mask_of_row, int width, int usable, int words),
+               (logits, masks, mask_of_row, width, usable, words))
+
 template <class L>
 __device__ void score_tokens(const L* logits, const int* tokens, float* log_prob, float* entropy, float* log_sum,
                              int width, int usable, float inverse_temperature) {

@@ -132,7 +132,8 @@ Result<std::vector<SampledToken>> GpuDecoder::step(std::span<const DecoderRow> r
     const auto* padded = std::ranges::lower_bound(graph_rows, count);
     const bool graph = stream_ && options_.graphs && !options_.profile && single_tokens &&
                        padded != std::end(graph_rows) && *padded <= options_.most_rows;
-    const StepPlan plan = fill(rows, graph ? *padded : 0);
+    StepPlan plan = fill(rows, graph ? *padded : 0);
+    fill_masks(rows, plan);
     input_.narrow(0, 0, plan.used).copy_(host_input_.narrow(0, 0, plan.used), true);
     const Inputs inputs = views(input_, plan.tokens, plan.rows);
     // Profiling: the device waits until everything is enqueued, so that the host's time does not show.
@@ -150,7 +151,7 @@ Result<std::vector<SampledToken>> GpuDecoder::step(std::span<const DecoderRow> r
 }
 
 void GpuDecoder::replay(const Inputs& inputs, const StepPlan& plan) {
-  auto& graph = graphs_[plan.rows];
+  auto& graph = graphs_[2 * plan.rows + (plan.masked ? 1 : 0)];
   if (!graph) {
     compute(inputs, plan);  // warm up: what is allocated once (cuBLAS, kernels) must not be part of the graph
     stream_->synchronize();
@@ -205,8 +206,34 @@ Result<void> GpuDecoder::copy_page(std::int32_t from, std::int32_t to) {
   return {};
 }
 
-void GpuDecoder::finish(const Inputs& inputs, std::int64_t rows) {
+// Which tokens the sampled rows may choose from, into buffers that stay where they are: graphs read them.
+void GpuDecoder::fill_masks(std::span<const DecoderRow> rows, StepPlan& plan) {
+  for (const std::size_t i : plan.sampled) plan.masked = plan.masked || (rows[i].sample && rows[i].allowed != nullptr);
+  if (!plan.masked) return;
+  const std::int64_t words = (usable_ + 31) / 32;
+  if (!masks_.defined()) {
+    host_masks_ = at::zeros({options_.most_rows, words}, host_input_.options().pinned_memory(host_input_.is_pinned()));
+    host_mask_of_row_ = at::zeros({options_.most_rows}, host_masks_.options());
+    masks_ = at::zeros({options_.most_rows, words}, input_.options());
+    mask_of_row_ = at::zeros({options_.most_rows}, input_.options());
+  }
+  host_mask_of_row_.fill_(-1);
+  for (std::size_t i = 0; i < plan.sampled.size(); ++i) {
+    const DecoderRow& row = rows[plan.sampled[i]];
+    if (!row.sample || row.allowed == nullptr) continue;
+    std::vector<std::int32_t> bits;
+    append_mask(*row.allowed, words, bits);
+    std::copy(bits.begin(), bits.end(), host_masks_.data_ptr<std::int32_t>() + static_cast<std::int64_t>(i) * words);
+    host_mask_of_row_.data_ptr<std::int32_t>()[i] = static_cast<std::int32_t>(i);
+  }
+  masks_.narrow(0, 0, plan.rows).copy_(host_masks_.narrow(0, 0, plan.rows), true);
+  mask_of_row_.copy_(host_mask_of_row_, true);
+}
+
+void GpuDecoder::finish(const Inputs& inputs, const StepPlan& plan) {
+  const std::int64_t rows = plan.rows;
   Tensor logits = logits_.narrow(0, 0, rows);
+  if (plan.masked) operations_.mask_logits(logits, masks_, mask_of_row_.narrow(0, 0, rows), usable_);
   Tensor scratch = at::empty({rows * sampling_parts * 5}, logits_.options());
   Tensor tokens = results_[0].narrow(0, 0, rows);
   Tensor log_probs = results_[1].view(at::kFloat).narrow(0, 0, rows);

@@ -28,6 +28,7 @@ class GpuDecoder final : public Decoder {
   Result<std::vector<SampledToken>> step(std::span<const DecoderRow> rows) override;
   Result<void> copy_page(std::int32_t from, std::int32_t to) override;
   std::int64_t weights_version() const override { return model_->version; }
+  bool constrains() const override { return true; }
 
   std::string profile() { return operations_.stopwatch().report(); }
 
@@ -48,6 +49,7 @@ class GpuDecoder final : public Decoder {
     std::vector<std::size_t> sampled;   // which caller's row each sampled row is
     std::int64_t used = 0;              // elements of the buffer
     bool single_tokens = false;         // every row has one token
+    bool masked = false;                // a row may not choose any token
   };
 
   Result<void> check(std::span<const DecoderRow> rows) const;
@@ -59,7 +61,8 @@ class GpuDecoder final : public Decoder {
   void attend(const Inputs& inputs, const StepPlan& plan, std::int64_t layer, at::Tensor& qkv, at::Tensor& out) const;
   void linear(at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) const;
   void adapt(const Inputs& inputs, std::int64_t layer, AdapterGroup group, const at::Tensor& x, at::Tensor& y) const;
-  void finish(const Inputs& inputs, std::int64_t rows);
+  void finish(const Inputs& inputs, const StepPlan& plan);
+  void fill_masks(std::span<const DecoderRow> rows, StepPlan& plan);
   std::vector<SampledToken> collect(std::span<const DecoderRow> rows, const StepPlan& plan);
   at::Tensor keys(std::int64_t layer) const;
   at::Tensor values(std::int64_t layer) const;
@@ -72,10 +75,12 @@ class GpuDecoder final : public Decoder {
   Operations operations_;
   HeadShape shape_;
   std::int64_t page_count_ = 0, context_ = 0, usable_ = 0;
-  at::Tensor cache_;                   // (layers, 2, pages, kv_heads * 16 * head_dim)
-  at::Tensor host_input_, input_;      // int32
-  at::Tensor logits_;                  // (most_rows, vocabulary) float32
-  at::Tensor results_, host_results_;  // (2, most_rows) int32: tokens, bits of log-probabilities
+  at::Tensor cache_;                           // (layers, 2, pages, kv_heads * 16 * head_dim)
+  at::Tensor host_input_, input_;              // int32
+  at::Tensor logits_;                          // (most_rows, vocabulary) float32
+  at::Tensor masks_, host_masks_;              // (most_rows, words) int32, made when they are first wanted
+  at::Tensor mask_of_row_, host_mask_of_row_;  // (most_rows) int32: the row's own number, or -1
+  at::Tensor results_, host_results_;          // (2, most_rows) int32: tokens, bits of log-probabilities
   struct LayerAdapters {
     struct Target {
       AdapterGroup group;
@@ -87,7 +92,7 @@ class GpuDecoder final : public Decoder {
   std::vector<LayerAdapters> adapters_;
   std::optional<c10::cuda::CUDAStream> stream_;
   std::int64_t seen_version_ = -1;
-  std::map<std::int64_t, std::unique_ptr<at::cuda::CUDAGraph>> graphs_;  // by padded rows
+  std::map<std::int64_t, std::unique_ptr<at::cuda::CUDAGraph>> graphs_;  // by padded rows, twice; + 1: masked
 };
 
 }  // namespace kw

@@ -109,7 +109,7 @@ void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
   Tensor logits = logits_.narrow(0, 0, plan.rows);
   linear(logits, last_norm, model_->weights.output);
   watch.mark("product logits");
-  finish(inputs, plan.rows);
+  finish(inputs, plan);
 }
 
 // One row, no adapters: norms, biases, SwiGLU and residual additions are part of the products.
@@ -137,7 +137,7 @@ void GpuDecoder::compute_single(const Inputs& inputs, const StepPlan& plan) {
   Tensor logits = logits_.narrow(0, 0, 1);
   operations_.single_row(stream, model_->weights.output, {model_->weights.final_norm, {}, {}, epsilon, false}, logits);
   watch.mark("product logits");
-  finish(inputs, 1);
+  finish(inputs, plan);
 }
 
 }  // namespace kw

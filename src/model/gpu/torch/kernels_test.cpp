@@ -130,6 +130,48 @@ TEST_P(Kernels, SwigluAndItsGradient) {
   expect_close(again, again2, "y again");
 }
 
+TEST_P(Kernels, MasksTakeLogitsAway) {
+  const int rows = 3, width = 300, usable = 290, words = 10;
+  const Tensor logits = random({rows, width}, type(), 3);
+  Tensor masks = at::zeros({2, words}, at::kInt);
+  for (const int token : {0, 31, 32, 100, 289}) {
+    auto* word = masks.data_ptr<std::int32_t>() + words + token / 32;
+    *word = static_cast<std::int32_t>(static_cast<std::uint32_t>(*word) | 1u << (token % 32));
+  }
+  const Tensor mask_of_row = ints({-1, 1, 1});
+  Tensor found = logits.clone(), wanted = logits.clone();
+  EmulatedKernels::run(name("mask_logits"), {2, rows, 1}, 64, 0, found, masks, mask_of_row, width, usable, words);
+  twin().mask_logits(wanted, masks, mask_of_row, usable);
+  EXPECT_TRUE(found.equal(wanted));
+  EXPECT_TRUE(found[0].equal(logits[0])) << "a row without a mask";
+  EXPECT_EQ((found[1].narrow(0, 0, usable) > -1e29).sum().item<std::int64_t>(), 5);
+  EXPECT_TRUE(found[2].narrow(0, usable, width - usable).equal(logits[2].narrow(0, usable, width - usable)));
+  EXPECT_TRUE(found[1][289].equal(logits[1][289]));
+}
+
+// Scores among the tokens of a mask are those of a softmax over them; one token alone is certain.
+TEST(MaskedScores, AreThoseOfASoftmaxOverWhatIsLeft) {
+  const int rows = 2, width = 128, usable = 120;
+  const Tensor logits = random({rows, width}, at::kFloat, 3), tokens = ints({5, 7});
+  Tensor masks = at::zeros({2, 4}, at::kInt);
+  masks[0][0] = (1 << 5) | (1 << 9);
+  masks[0][3] = 1 << 2;
+  masks[1][0] = 1 << 7;
+  Tensor masked = logits.clone(), results = at::zeros({3, rows}, at::kFloat);
+  EmulatedKernels::run("mask_logits_f32", {1, rows, 1}, 64, 0, masked, masks, ints({0, 1}), width, usable, 4);
+  EmulatedKernels::run("score_tokens_f32", {rows, 1, 1}, 64, 0, masked, tokens, results[0], results[1], results[2],
+                       width, usable, 0.7f);
+  const Tensor left = at::stack({logits[0][5], logits[0][9], logits[0][98]}) * 0.7;
+  EXPECT_NEAR(results[0][0].item<float>(), (left[0] - left.logsumexp(0)).item<float>(), 1e-5);
+  EXPECT_NEAR(results[0][1].item<float>(), 0, 1e-6);
+  EXPECT_NEAR(results[1][1].item<float>(), 0, 1e-6);
+  Tensor d = at::ones({rows}, at::kFloat), gradient = at::ones({rows, width}, at::kFloat);
+  EmulatedKernels::run("score_gradient_f32", {1, rows, 1}, 128, 0, masked, tokens, results[2], results[1], d, d,
+                       gradient, width, usable, 0.7f);
+  EXPECT_EQ((gradient[0] != 0).sum().item<std::int64_t>(), 3);
+  EXPECT_NEAR(gradient[1].abs().max().item<float>(), 0, 1e-6);
+}
+
 TEST_P(Kernels, ScoresAndTheirGradient) {
   for (const int width : {300, 1304}) {  // by elements, and in whole packs
     const int rows = 3, usable = width - 10;

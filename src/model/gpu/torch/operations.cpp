@@ -138,6 +138,23 @@ void Operations::swiglu_backward(Tensor& gate_up, const Tensor& dy, Tensor& y) c
                    {gate_up, dy, y, as_int(width)});
 }
 
+void Operations::mask_logits(Tensor& logits, const Tensor& masks, const Tensor& mask_of_row,
+                             std::int64_t usable) const {
+  if (!has_kernels()) {
+    const Tensor rows = (mask_of_row >= 0).nonzero().squeeze(1);
+    if (rows.size(0) == 0) return;
+    const Tensor words = masks.index_select(0, mask_of_row.index_select(0, rows)).to(at::kLong);
+    const Tensor bits = words.unsqueeze(2).bitwise_right_shift(at::arange(32, at::kLong)).bitwise_and(1);
+    const Tensor banned = (bits.flatten(1).narrow(1, 0, usable) == 0);
+    Tensor part = logits.index_select(0, rows);
+    part.narrow(1, 0, usable).masked_fill_(banned, -1e30);
+    logits.index_copy_(0, rows, part);
+    return;
+  }
+  kernels_->launch(typed("mask_logits", logits), {{(usable + 2047) / 2048, logits.size(0), 1}, 256, 0},
+                   {logits, masks, mask_of_row, as_int(logits.size(1)), as_int(usable), as_int(masks.size(1))});
+}
+
 void Operations::score_tokens(const Tensor& logits, const Tensor& tokens, std::int64_t usable,
                               float inverse_temperature, Tensor& log_prob, Tensor& entropy, Tensor& log_sum) const {
   if (!has_kernels()) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/decoder/token_mask.h"
 #include "model/gpu/torch/kernel_module.h"
 #include "model/gpu/torch/stopwatch.h"
 #include "model/gpu/torch/torch_headers.h"
@@ -64,6 +65,15 @@ struct LowRankTable {
   std::int64_t most_rank = 0;  // 0: no adapter touches this layer
 };
 
+// A mask as `words` words of 32 bits, behind what is there.
+inline void append_mask(const TokenMask& mask, std::int64_t words, std::vector<std::int32_t>& bits) {
+  for (std::int64_t i = 0; i < words; ++i) {
+    const auto at = static_cast<std::size_t>(i / 2);
+    const std::uint64_t pair = at < mask.words().size() ? mask.words()[at] : 0;
+    bits.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(pair >> (32 * (i % 2)))));
+  }
+}
+
 class Operations {
  public:
   // None: the slow twins.
@@ -96,6 +106,10 @@ class Operations {
   void attention_backward(const at::Tensor& dout, const at::Tensor& qkv, const AttentionOutput& kept,
                           const SequenceStarts& starts, const HeadShape& shape, at::Tensor& dqkv) const;
 
+  // Takes from logits (rows, vocabulary) what may not be chosen. masks: int32 (n, words), a bit for each of the usable
+  // tokens; mask_of_row: int32 (rows), -1: any token.
+  void mask_logits(at::Tensor& logits, const at::Tensor& masks, const at::Tensor& mask_of_row,
+                   std::int64_t usable) const;
   // logits: float (rows, vocabulary), or bf16 where everything is. The results are float (rows).
   void score_tokens(const at::Tensor& logits, const at::Tensor& tokens, std::int64_t usable, float inverse_temperature,
                     at::Tensor& log_prob, at::Tensor& entropy, at::Tensor& log_sum) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 
 namespace kw {
@@ -186,6 +187,26 @@ Tensor GpuTrainer::block_forward(const Pass& pass, std::int64_t layer, const Ten
   return projected;
 }
 
+// Each mask once, however many tokens were chosen by it.
+void GpuTrainer::upload_masks(const BatchPlan& plan, Pass& pass) const {
+  pass.masks = pass.mask_of_row = Tensor();
+  std::map<const TokenMask*, std::int32_t> places;
+  std::vector<std::int32_t> of_row, words;
+  const std::int64_t width = (usable_ + 31) / 32;
+  for (const TokenMask* mask : plan.scored_masks) {
+    if (mask == nullptr) {
+      of_row.push_back(-1);
+      continue;
+    }
+    const auto [place, fresh] = places.emplace(mask, static_cast<std::int32_t>(places.size()));
+    of_row.push_back(place->second);
+    if (fresh) append_mask(*mask, width, words);
+  }
+  if (places.empty()) return;
+  pass.masks = to_device(words).view({static_cast<std::int64_t>(places.size()), width});
+  pass.mask_of_row = to_device(of_row);
+}
+
 TokenScores GpuTrainer::score(const BatchPlan& plan, Pass& pass, const Tensor& stream, const Tensor& update,
                               bool keep) {
   auto& watch = operations_.stopwatch();
@@ -197,6 +218,7 @@ TokenScores GpuTrainer::score(const BatchPlan& plan, Pass& pass, const Tensor& s
   pass.scored_rows =
       to_device(std::vector<std::int32_t>(plan.scored_rows.begin(), plan.scored_rows.end())).to(at::kLong);
   pass.scored_tokens = to_device(plan.scored_tokens);
+  upload_masks(plan, pass);
   pass.scored_x = at::empty({scored, model.hidden}, stream.options());
   pass.scored_norm = at::empty_like(pass.scored_x);
   pass.scored_inverse = at::empty({scored}, floats);
@@ -216,6 +238,8 @@ TokenScores GpuTrainer::score(const BatchPlan& plan, Pass& pass, const Tensor& s
     Tensor logits = keep_logits ? pass.logits.narrow(0, begin, count) : buffer.narrow(0, 0, count);
     operations_.product(logits, pass.scored_norm.narrow(0, begin, count), false, shared_->weights.output, true);
     watch.mark("product logits");
+    if (pass.masks.defined())
+      operations_.mask_logits(logits, pass.masks, pass.mask_of_row.narrow(0, begin, count), usable_);
     Tensor log_prob = results[0].narrow(0, begin, count), entropy = results[1].narrow(0, begin, count),
            log_sum = results[2].narrow(0, begin, count);
     operations_.score_tokens(logits, pass.scored_tokens.narrow(0, begin, count), usable_, plan.inverse_temperature,

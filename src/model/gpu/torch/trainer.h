@@ -69,6 +69,7 @@ class GpuTrainer final : public DeviceTrainer {
     std::vector<BatchPlan::Run> runs;
     std::vector<Block> blocks;              // one for each layer; with recomputation only `x` of each
     at::Tensor scored_rows, scored_tokens;  // (S): int64, int32
+    at::Tensor masks, mask_of_row;          // as Operations::mask_logits has them, (S); undefined: any token anywhere
     at::Tensor scored_x, scored_norm, scored_inverse;
     at::Tensor log_sum, entropy;  // (S)
     at::Tensor logits;            // (S, vocabulary), or undefined: to be computed again
@@ -89,6 +90,7 @@ class GpuTrainer final : public DeviceTrainer {
   std::int64_t chunk_rows() const;
   at::ScalarType logits_type() const;
   at::Tensor to_device(const std::vector<std::int32_t>& values) const;
+  void upload_masks(const BatchPlan& plan, Pass& pass) const;
   // Muon over the base's linear layers; clears their gradient.
   void move_linear_layers(const OptimizerOptions& options, double learning_rate, double gradient_scale);
   at::Tensor& array_of(std::size_t part, PartArray array);

@@ -91,6 +91,7 @@ Tensor GpuTrainer::head_backward(const BatchPlan& plan, const ScoreGradients& gr
       logits = logits_buffer.narrow(0, 0, count);
       operations_.product(logits, part(pass.scored_norm), false, shared_->weights.output, true);
       watch.mark("product logits");
+      if (pass.masks.defined()) operations_.mask_logits(logits, pass.masks, part(pass.mask_of_row), usable_);
     }
     const bool in_place = logits.scalar_type() == dlogits_buffer.scalar_type();
     Tensor dlogits = in_place ? logits : dlogits_buffer.narrow(0, 0, count);
