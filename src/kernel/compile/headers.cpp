@@ -73,6 +73,8 @@ constexpr std::string_view host_headers[] = {
     "unordered_set",
     "variant",
     "vector",
+    "bits/stdc++.h",
+    "strings.h",
     "time.h",
     "sys/time.h",
     "sys/types.h",

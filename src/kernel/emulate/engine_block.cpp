@@ -69,6 +69,7 @@ void begin_block(Block& block, std::uint64_t number) {
   block.index = {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
                  static_cast<std::uint32_t>(number / grid[0] / grid[1])};
   block.finished = false;
+  block.prints = 0;
   block.copies_async = false;
   block.arrived.fill(0);
   block.arrivers.fill(0);

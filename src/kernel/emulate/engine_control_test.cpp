@@ -167,14 +167,52 @@ TEST(EngineControl, TrapAndUnknownInstructions) {
   EXPECT_TRUE(clean(not_reached.run()));
 }
 
+// A call of a function of the device's library, at line 6, with two arguments and a result.
+std::string library_call(const std::string& name) {
+  return "{\n.param .b64 param0;\nst.param.b64 [param0+0], %rd1;\n.param .b64 param1;\nst.param.b64 [param1+0], "
+         "%rd1;\n.param .b32 retval0;\nL6:call.uni (retval0), " +
+         name + ", (param0, param1);\nld.param.b32 %r20, [retval0+0];\n}\n";
+}
+std::string library_function(const std::string& name) {
+  return ".extern .func (.param .b32 r) " + name + "(.param .b64 a, .param .b64 b);\n";
+}
+
 TEST(EngineControl, DeviceCallsAreRejected) {
-  TestKernel kernel(
-      "{\n.param .b64 param0;\nst.param.b64 [param0+0], %rd1;\n.param .b64 param1;\nst.param.b64 [param1+0], %rd1;\n"
-      ".param .b32 retval0;\nL6:call.uni (retval0), vprintf, (param0, param1);\nld.param.b32 %r20, [retval0+0];\n}\n",
-      ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n");
-  RunResult result = kernel.run();
+  RunResult result = TestKernel(library_call("malloc"), library_function("malloc")).run();
   EXPECT_TRUE(finds(result, FindingKind::device_call, 6));
   EXPECT_EQ(result.status, RunStatus::rejected);
+}
+
+TEST(EngineControl, PrintingDoesNothingAndGivesNothing) {
+  const std::string print = library_function("vprintf");
+  EXPECT_TRUE(clean(TestKernel(library_call("vprintf"), print).run()));
+  // What printf returns would tell an emulator from a GPU.
+  TestKernel uses(
+      library_call("vprintf") + "L9:setp.eq.s32 %p1, %r20, 0;\n@%p1 bra $end;\nadd.s32 %r41, %r2, 1;\n$end:\n", print);
+  EXPECT_EQ(uses.run().status, RunStatus::uninitialised);
+}
+
+TEST(EngineControl, AFloodOfOutputIsRejected) {
+  const auto prints = [](int times) {
+    TestKernel kernel("mov.u32 %r30, 0;\n$loop:\n" + library_call("vprintf") +
+                          "add.s32 %r30, %r30, 1;\nsetp.lt.s32 %p1, %r30, " + std::to_string(times) +
+                          ";\n@%p1 bra $loop;\n",
+                      library_function("vprintf"));
+    kernel.arguments.block = {32, 1, 1};
+    return kernel.run();
+  };
+  EXPECT_TRUE(clean(prints(256)));
+  const RunResult flood = prints(257);
+  EXPECT_TRUE(finds(flood, FindingKind::device_call, 6));
+  EXPECT_EQ(flood.status, RunStatus::rejected);
+}
+
+TEST(EngineControl, AFailedAssertionIsATrapAtItsLine) {
+  TestKernel kernel("setp.ne.s32 %p1, %r2, 7;\n@%p1 bra $end;\n" + library_call("__assertfail") + "$end:\n",
+                    library_function("__assertfail"));
+  const RunResult result = kernel.run();
+  EXPECT_TRUE(finds(result, FindingKind::trap, 6));
+  EXPECT_EQ(result.status, RunStatus::fault);
 }
 
 TEST(EngineControl, UninitialisedBranch) {

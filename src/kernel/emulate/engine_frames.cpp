@@ -270,23 +270,50 @@ void begin_frame(Warp& warp, Frame& frame, LaneMask lanes) {
   forget_local(warp, frame.local_base, function.local_bytes, lanes, racy_only ? 1 : 0);
 }
 
+namespace {
+
+// What the device's library would return: a null pointer, or nothing that a kernel may rely on.
+void return_from_external(Warp& warp, const CallTarget& call, LaneMask active, bool defined) {
+  for (const CallTarget::Place& place : call.returns) {
+    LocalWord zero{};
+    if (defined) std::memset(zero.defined, 1, 4);
+    if (place.slot != no_slot) continue;
+    for (std::uint32_t offset = 0; offset < place.bytes; offset += 4)
+      for (LaneMask left = active; left != 0; left &= left - 1)
+        set_local_word(warp, warp.frame->local_base + place.offset + offset, __builtin_ctz(left), zero);
+  }
+}
+
+// A failed assertion ends the launch. What printf prints goes nowhere, and what it returns is undefined: the value
+// would tell an emulator from a GPU. Nothing else may be called.
+void call_external(Warp& warp, const CallTarget& call, const Instruction& in, LaneMask active) {
+  const int lane = __builtin_ctz(active);
+  Worker& worker = *warp.worker;
+  if (call.external.find("assertfail") != std::string::npos) {
+    report(warp, FindingKind::trap, in, lane, 0, fmt::format("{} failed an assertion", thread_text(warp, lane)));
+    worker.stop = StopReason::trap;
+    return;
+  }
+  const bool prints = call.external == "vprintf";
+  if (prints && ++warp.block->prints <= max_prints_of_a_block) {
+    worker.unpaid.units += work_cost::report;
+    return return_from_external(warp, call, active, worker.racy != nullptr);
+  }
+  report(warp, FindingKind::device_call, in, lane, 0,
+         prints ? fmt::format("{} prints, and its block has done so {} times before", thread_text(warp, lane),
+                              max_prints_of_a_block)
+                : fmt::format("{} calls {}, which a judged kernel may not", thread_text(warp, lane), call.external));
+  return_from_external(warp, call, active, !prints || worker.racy != nullptr);
+}
+
+}  // namespace
+
 void call_function(Warp& warp, std::size_t index, const Instruction& in) {
   const CallTarget& call = warp.frame->function->calls[in.detail];
   const Program& program = *warp.worker->launch->program;
   LaneMask active = warp.splits[index].mask;
   if (!call.external.empty()) {
-    int lane = __builtin_ctz(active);
-    report(warp, FindingKind::device_call, in, lane, 0,
-           fmt::format("{} calls {}, which a judged kernel may not", thread_text(warp, lane), call.external));
-    for (const CallTarget::Place& place : call.returns) {
-      LocalWord zero{};
-      std::memset(zero.defined, 1, 4);
-      if (place.slot != no_slot) continue;
-      for (std::uint32_t offset = 0; offset < place.bytes; offset += 4)
-        for (LaneMask left = active; left != 0; left &= left - 1)
-          set_local_word(warp, warp.frame->local_base + place.offset + offset, __builtin_ctz(left), zero);
-    }
-    if (call.external.find("assertfail") != std::string::npos) warp.worker->stop = StopReason::trap;
+    call_external(warp, call, in, active);
     ++warp.splits[index].pc;
     return;
   }

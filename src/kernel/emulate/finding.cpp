@@ -91,7 +91,7 @@ std::string_view advice_for(FindingKind kind) {
     case FindingKind::stack_overflow:
       return "Limit the recursion, or use a loop.";
     case FindingKind::device_call:
-      return "Remove device-side printf, malloc and assert.";
+      return "Remove device-side printf and malloc.";
     case FindingKind::cut_short:
     case FindingKind::trap:
     case FindingKind::launch_error:

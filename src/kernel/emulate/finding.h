@@ -30,7 +30,7 @@ enum class FindingKind : std::uint8_t {
   endless_loop,
   stack_overflow,
   trap,
-  device_call,  // printf, malloc, assert: not for a kernel that is judged
+  device_call,  // malloc, a flood of printf: not for a kernel that is judged
   launch_error,
   unsupported,
 };

@@ -161,8 +161,11 @@ struct Block {
   std::array<std::uint32_t, 16> arrivers{};  // their warps
   bool copies_async = false;  // an asynchronous copy has been issued: shadows may say that one is in flight
   HeldMemory held;
+  std::uint32_t prints = 0;  // calls of printf by its warps
   bool finished = false;
 };
+
+inline constexpr std::uint32_t max_prints_of_a_block = 256;
 
 struct LaunchState {
   const Program* program = nullptr;

@@ -57,7 +57,8 @@ Result<void> BlockSampler::run(std::uint64_t block, const LoopBudget& loops, std
   profile_.emulated_warp_instructions += static_cast<std::int64_t>(result.statistics.warp_instructions);
   if (result.status == RunStatus::timeout || !recorder_.trace().complete) profile_.complete = false;
   // Made-up contents of full-size memory: a kernel may well trap, or wait for ever, because of them.
-  if (result.status == RunStatus::fault || result.status == RunStatus::synchronization) profile_.stopped = true;
+  if (result.status == RunStatus::synchronization) profile_.stopped = true;
+  if (result.status == RunStatus::fault) profile_.trapped = true;
   // Every block starts from the same memory; and what it wrote may be many pages.
   memory_.discard_writes();
   return charge();

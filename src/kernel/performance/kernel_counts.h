@@ -104,7 +104,8 @@ struct KernelCounts : BlockCounts {  // of an average block
   bool uneven = false;   // blocks were heavier than the sample said, or late iterations than early ones
   bool complete = true;  // false: a block did not end within the budget
   bool waited = false;   // a loop without a known end was left
-  bool stopped = false;  // a block trapped or deadlocked
+  bool stopped = false;  // a block deadlocked
+  bool trapped = false;  // a block trapped, or an assertion of its failed
 };
 
 // Of an average block.

@@ -146,9 +146,11 @@ Result<PlanTime> time_plan(const DeviceProfile& profile, PreparedPlan& plan, con
     }
     if (counts.stopped) {
       doubt = std::max(doubt, incomplete_uncertainty);
-      estimate.notes.push_back(kernel.name + ": a sampled block trapped, or its threads waited for each other for " +
-                               "ever; the time is too low");
+      estimate.notes.push_back(kernel.name +
+                               ": the threads of a sampled block waited for each other for ever; the time is too low");
     }
+    // A kernel could recognise made-up contents, and end there before it has worked.
+    if (counts.trapped) estimate.unknown = kernel.name + " trapped, or failed an assertion, where it was to be timed";
     if (!counts.complete) {
       doubt = std::max(doubt, incomplete_uncertainty);
       result.complete = false;

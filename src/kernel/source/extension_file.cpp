@@ -55,6 +55,15 @@ Result<const FunctionSyntax*> find_exported(const HostProgram& program) {
     if (exported.python_name == "forward" || program.exports.size() == 1) chosen = &exported;
   }
   if (chosen == nullptr) {
+    // Kernel collections export each variant by its name; the one that answers is then the function `forward`.
+    const FunctionSyntax* named = nullptr;
+    for (const FunctionSyntax* function : program.functions) {
+      if (function->name != "forward" || !function->scope.empty() || !runs_on_host(*function)) continue;
+      if (function->generic.present || !mentions_tensor(*function->result)) continue;
+      if (named != nullptr) return find_function(program, "forward", function->token);
+      named = function;
+    }
+    if (named != nullptr) return named;
     return Error{"the file exports several functions and none as \"forward\"",
                  "export the function that answers the task as \"forward\"",
                  program.position_of(program.exports.front().token)};

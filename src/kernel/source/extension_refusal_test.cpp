@@ -155,6 +155,12 @@ TEST(ExtensionRefusals, TheEntryMustBeClear) {
   const std::string module = "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { ";
   EXPECT_NE(read(head + one + two + module + "m.def(\"a\", &one); m.def(\"b\", &two); }").find("none as \"forward\""),
             std::string::npos);
+  const std::string forward = "torch::Tensor forward(torch::Tensor x) { return two(x); }\n";
+  EXPECT_EQ(read(head + one + two + forward + module + "m.def(\"a\", &one); m.def(\"b\", &two); }"), "read");
+  const std::string other = "torch::Tensor forward(torch::Tensor x, int n) { return two(x); }\n";
+  EXPECT_NE(read(head + one + two + forward + other + module + "m.def(\"a\", &one); m.def(\"b\", &two); }")
+                .find("two functions"),
+            std::string::npos);
   EXPECT_NE(read(head + one + module + "m.def(\"forward\", [](torch::Tensor x) { return x; }); }").find("by its name"),
             std::string::npos);
   EXPECT_NE(read(head + one + module + "m.def(\"forward\", &missing); }").find("which it does not define"),

@@ -154,6 +154,7 @@ int conversion_rank(const HostType& from, const HostType& to) {
     if (from.element->is_const && !to.element->is_const) return -1;
     return from.element->plain == to.element->plain ? 1 : to.element->kind == TypeKind::void_ ? 2 : -1;
   }
+  if (from.kind == TypeKind::structure && from.structure->constant_type != nullptr && is_arithmetic(to)) return 3;
   if (to.kind == TypeKind::bool_ && from.kind == TypeKind::pointer) return 2;
   if (to.kind == TypeKind::structure && to.structure->is_dim3 && is_arithmetic(from)) return 2;
   return -1;
@@ -166,6 +167,9 @@ Result<HostValue> convert(const HostValue& value, const HostType* to, Conversion
     HostValue same = value;
     same.type = to;
     return same;
+  }
+  if (from.kind == TypeKind::structure && from.structure->constant_type != nullptr && is_arithmetic(*to)) {
+    return convert(make_integer(from.structure->constant_type, from.structure->constant), to, how, types);
   }
   if (is_integer(*to)) {
     if (value.is_double_value()) return real_to_integer(value.real(), to);

@@ -101,7 +101,13 @@ class HostInterpreter {
   const HostType* static_type(const Expr& expr);  // null when it is not plain to see
   const HostType* static_binary_type(const Expr& expr);
   const HostType* static_call_type(const Expr& expr);
+
+  // <type_traits> (interpret_trait.cpp).
   Result<HostValue> type_trait(const Name& name, TokenIndex token);
+  static bool is_type_question(std::string_view name);
+  Result<const HostType*> trait_type(const Name& name, std::size_t parts, TokenIndex token);
+  Result<const HostType*> constant_type(const HostType* type, std::int64_t value, TokenIndex token);
+  std::optional<HostValue> member_constant(const Expr& expr);
 
   // Template arguments (interpret_template.cpp).
   Result<BoundArguments> evaluate_arguments(const std::vector<TemplateArgument>& arguments);
@@ -169,6 +175,9 @@ class HostInterpreter {
   Result<std::optional<HostValue>> call_torch_function(std::string_view name, const Expr& expr);
   Result<HostValue> call_check(std::string_view name, const Expr& expr);
   Result<HostValue> call_dispatch(std::string_view name, const Expr& expr);
+  Result<HostValue> call_dispatch_switch(const Expr& expr);
+  Result<Dtype> dispatched_type(std::string_view name, const Expr& expr);
+  Result<HostValue> run_dispatched(std::string_view name, Dtype type, const Expr& lambda);
   Result<HostValue> call_new_tensor(std::string_view name, const Expr& expr);
   Result<HostValue> call_like_tensor(std::string_view name, const Expr& expr);
   Result<HostValue> call_make_tuple(const Expr& expr);

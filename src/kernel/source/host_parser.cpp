@@ -40,10 +40,13 @@ const std::unordered_map<std::string_view, NameKind>& NameTable::built_in() {
     std::unordered_map<std::string_view, NameKind> result;
     for (const std::string_view name : builtin_type_names()) result[name] = NameKind::type;
     for (const std::string_view name :
-         {"numeric_limits", "is_same", "conditional", "conditional_t", "integral_constant"}) {
+         {"numeric_limits", "is_same", "is_integral", "is_floating_point", "is_pointer", "conditional", "conditional_t",
+          "enable_if", "enable_if_t", "integral_constant", "bool_constant"}) {
       result[name] = NameKind::type_template;
     }
-    for (const std::string_view name : {"min", "max", "swap", "clamp", "is_same_v"}) {
+    for (const std::string_view name : {"true_type", "false_type"}) result[name] = NameKind::type;
+    for (const std::string_view name :
+         {"min", "max", "swap", "clamp", "is_same_v", "is_integral_v", "is_floating_point_v", "is_pointer_v"}) {
       result[name] = NameKind::value_template;
     }
     return result;

@@ -32,6 +32,8 @@ struct StructType {
   const StructSyntax* syntax = nullptr;  // null for built-in ones
   std::vector<FieldType> fields;
   bool is_dim3 = false;
+  const HostType* constant_type = nullptr;  // of std::integral_constant: what its value is of, and the value
+  std::int64_t constant = 0;
 };
 
 struct EnumType {

@@ -5,6 +5,17 @@
 #include "kernel/source/host_interpreter.h"
 
 namespace kw {
+namespace {
+
+// A result whose type is there only under a condition: then so is the function.
+bool names_enable_if(const TypeSyntax& type) {
+  return type.base == TypeSyntax::Base::name &&
+         std::any_of(type.name.parts.begin(), type.name.parts.end(),
+                     [](const NamePart& part) { return part.name == "enable_if" || part.name == "enable_if_t"; });
+}
+
+}  // namespace
+
 Result<HostValue> HostInterpreter::evaluate_call(const Expr& expr) {
   const Expr& callee = *expr.children[0];
   if (callee.kind == ExprKind::member) return call_method(expr, callee);
@@ -134,6 +145,13 @@ Result<const FunctionSyntax*> HostInterpreter::choose_overload(const FunctionVal
         continue;
       }
       bound = std::move(result).value();
+      if (candidate->result != nullptr && names_enable_if(*candidate->result)) {
+        const auto enabled = within(bound, candidate->scope, [&] { return resolve(*candidate->result); });
+        if (!enabled.ok()) {
+          refused = enabled.error();
+          continue;
+        }
+      }
     } else if (function.explicit_arguments != nullptr) {
       refused = fail("`" + function.name + "` is not a template", token);
       continue;

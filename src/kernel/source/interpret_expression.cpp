@@ -123,7 +123,7 @@ bool HostInterpreter::is_variable(const Expr& expr) {
       return type != nullptr && type->kind == TypeKind::array;
     }
     case ExprKind::member:
-      return expr.arrow || is_variable(*expr.children[0]);
+      return expr.arrow || (is_variable(*expr.children[0]) && !member_constant(expr));
     case ExprKind::assign:
       return !is_list_element(*expr.children[0]);
     case ExprKind::unary: {
@@ -222,6 +222,7 @@ Result<HostValue*> HostInterpreter::locate_member(const Expr& expr) {
 }
 
 Result<HostValue> HostInterpreter::evaluate_member(const Expr& expr) {
+  if (const auto constant = member_constant(expr)) return *constant;
   if (expr.arrow || is_variable(*expr.children[0])) {
     KW_TRY(HostValue * cell, locate_member(expr));
     return read(*cell, expr);

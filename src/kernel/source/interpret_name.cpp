@@ -159,7 +159,9 @@ Result<HostValue> HostInterpreter::evaluate_name(const Expr& expr) {
       if (constant.ok() || constant.error().where.line != 0) return constant;
     }
   }
-  if (last.name == "is_same_v") return type_trait(name, expr.token);
+  if (last.name.ends_with("_v") && is_type_question(last.name.substr(0, last.name.size() - 2))) {
+    return type_trait(name, expr.token);
+  }
   if (const Declared* declared = find_declared(name)) {
     if (declared->variable != nullptr) {
       KW_TRY(HostValue * cell, global_constant(*declared->variable, expr));
@@ -181,7 +183,7 @@ Result<HostValue> HostInterpreter::evaluate_name(const Expr& expr) {
   }
   if (name.parts.size() > 1) {  // Config<4>::threads, Mode::fast through an alias
     const std::string_view owner_name = name.parts[name.parts.size() - 2].name;
-    if (owner_name == "is_same" || owner_name == "integral_constant") return type_trait(name, expr.token);
+    if (is_type_question(owner_name)) return type_trait(name, expr.token);
     const Result<const HostType*> owner = resolve_name(name, name.parts.size() - 1, expr.token);
     if (owner.ok()) {
       const HostType& type = **owner;
@@ -282,7 +284,11 @@ Result<HostValue> HostInterpreter::enumerator_value(const EnumSyntax& enumeratio
 // there is no such member.
 Result<HostValue> HostInterpreter::struct_constant(const HostType& type, std::string_view name, TokenIndex token) {
   const Error none{"`" + type.name + "` has no constant `" + std::string(name) + "`", "", {}};
-  if (type.kind != TypeKind::structure || type.structure->syntax == nullptr) return none;
+  if (type.kind != TypeKind::structure) return none;
+  if (type.structure->constant_type != nullptr && name == "value") {
+    return make_integer(type.structure->constant_type, type.structure->constant);
+  }
+  if (type.structure->syntax == nullptr) return none;
   const StructSyntax& structure = *type.structure->syntax;
   for (const EnumSyntax* enumeration : structure.enums) {
     for (std::size_t i = 0; i < enumeration->enumerators.size(); ++i) {

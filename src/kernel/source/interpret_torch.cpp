@@ -172,37 +172,73 @@ Result<HostValue> HostInterpreter::call_check(std::string_view name, const Expr&
   return fail(message, expr.token);
 }
 
+Result<Dtype> HostInterpreter::dispatched_type(std::string_view name, const Expr& expr) {
+  KW_TRY(const HostValue value, evaluate_set(expr));
+  if (value.type->plain != types_.torch_named("ScalarType")) {
+    return fail("`" + std::string(name) + "` needs an element type such as x.scalar_type()", expr.token);
+  }
+  const auto type = scalar_type_numbered(value.integer());
+  if (!type) return unknown("this element type", expr.token);
+  return type->dtype;
+}
+
+// Runs the lambda with scalar_t, or index_t, as the element type.
+Result<HostValue> HostInterpreter::run_dispatched(std::string_view name, Dtype type, const Expr& lambda) {
+  KW_TRY(const HostValue body, evaluate_set(lambda));
+  const auto* closure = std::get_if<std::shared_ptr<const Closure>>(&body.data);
+  if (closure == nullptr) return fail("`" + std::string(name) + "` needs a lambda", lambda.token);
+  Closure chosen = **closure;
+  const std::string_view alias = name == "AT_DISPATCH_INDEX_TYPES" ? "index_t" : "scalar_t";
+  chosen.types.insert(chosen.types.begin(), {alias, element_type(type, types_)});
+  return call_closure(chosen, {}, lambda.token);
+}
+
 Result<HostValue> HostInterpreter::call_dispatch(std::string_view name, const Expr& expr) {
+  if (name == "AT_DISPATCH_SWITCH") return call_dispatch_switch(expr);
   auto dispatch = dispatch_of(name);
   if (!dispatch) return unknown("`" + std::string(name) + "`", expr.token);
   const std::size_t count = expr.children.size() - 1;
   if (count != dispatch->given + 3) {
     return fail("`" + std::string(name) + "` takes " + std::to_string(dispatch->given + 3) + " arguments", expr.token);
   }
-  const auto type_of = [&](std::size_t index) -> Result<ScalarTypeName> {
-    KW_TRY(const HostValue value, evaluate_set(*expr.children[index]));
-    if (value.type->plain != types_.torch_named("ScalarType")) {
-      return fail("`" + std::string(name) + "` needs an element type such as x.scalar_type()", expr.token);
-    }
-    const auto type = scalar_type_numbered(value.integer());
-    if (!type) return unknown("this element type", expr.token);
-    return *type;
-  };
   for (std::size_t i = 0; i < dispatch->given; ++i) {
-    KW_TRY(const ScalarTypeName more, type_of(1 + i));
-    dispatch->types.push_back(more.dtype);
+    KW_TRY(const Dtype more, dispatched_type(name, *expr.children[1 + i]));
+    dispatch->types.push_back(more);
   }
-  KW_TRY(const ScalarTypeName type, type_of(dispatch->given + 1));
-  if (std::find(dispatch->types.begin(), dispatch->types.end(), type.dtype) == dispatch->types.end()) {
-    return fail("`" + std::string(name) + "` has no case for " + std::string(type.name), expr.token);
+  KW_TRY(const Dtype type, dispatched_type(name, *expr.children[dispatch->given + 1]));
+  if (std::find(dispatch->types.begin(), dispatch->types.end(), type) == dispatch->types.end()) {
+    return fail("`" + std::string(name) + "` has no case for " + element_type(type, types_)->name, expr.token);
   }
-  KW_TRY(const HostValue body, evaluate_set(*expr.children[count]));
-  const auto* closure = std::get_if<std::shared_ptr<const Closure>>(&body.data);
-  if (closure == nullptr) return fail("`" + std::string(name) + "` needs a lambda", expr.token);
-  Closure chosen = **closure;
-  const std::string_view alias = name == "AT_DISPATCH_INDEX_TYPES" ? "index_t" : "scalar_t";
-  chosen.types.insert(chosen.types.begin(), {alias, element_type(type.dtype, types_)});
-  return call_closure(chosen, {}, expr.token);
+  return run_dispatched(name, type, *expr.children[count]);
+}
+
+// AT_DISPATCH_SWITCH(type, "name", AT_DISPATCH_CASE(kHalf, lambda) AT_DISPATCH_CASE_FLOATING_TYPES(lambda))
+Result<HostValue> HostInterpreter::call_dispatch_switch(const Expr& expr) {
+  constexpr std::string_view one_type = "AT_DISPATCH_CASE", prefix = "AT_DISPATCH_CASE_";
+  if (expr.children.size() < 4) return fail("`AT_DISPATCH_SWITCH` needs a type, a name and its cases", expr.token);
+  KW_TRY(const Dtype type, dispatched_type("AT_DISPATCH_SWITCH", *expr.children[1]));
+  for (std::size_t i = 3; i < expr.children.size(); ++i) {
+    const Expr& branch = *expr.children[i];
+    const bool call = branch.kind == ExprKind::call && branch.children[0]->kind == ExprKind::name;
+    const std::string name(call ? branch.children[0]->name.parts.back().name : std::string_view());
+    std::optional<Dispatch> dispatch;
+    if (name == one_type) {
+      dispatch = Dispatch{{}, 1};
+    } else if (name.starts_with(prefix)) {
+      dispatch = dispatch_of("AT_DISPATCH_" + name.substr(prefix.size()));
+    }
+    if (!dispatch) return unknown("this case of `AT_DISPATCH_SWITCH`", branch.token);
+    if (branch.children.size() != dispatch->given + 2) {
+      return fail("`" + name + "` takes " + std::to_string(dispatch->given + 1) + " arguments", branch.token);
+    }
+    for (std::size_t k = 0; k < dispatch->given; ++k) {
+      KW_TRY(const Dtype more, dispatched_type(name, *branch.children[1 + k]));
+      dispatch->types.push_back(more);
+    }
+    if (std::find(dispatch->types.begin(), dispatch->types.end(), type) == dispatch->types.end()) continue;
+    return run_dispatched(name, type, *branch.children.back());
+  }
+  return fail("`AT_DISPATCH_SWITCH` has no case for " + element_type(type, types_)->name, expr.token);
 }
 
 HostValue HostInterpreter::make_options(int scalar_type, bool on_gpu) {

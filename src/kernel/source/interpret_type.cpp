@@ -76,12 +76,8 @@ Result<const HostType*> HostInterpreter::resolve_name(const Name& name, std::siz
   }
   std::string text = name.global ? "::" : "";
   for (std::size_t i = 0; i < parts; ++i) text += (i > 0 ? "::" : "") + std::string(name.parts[i].name);
-  if (last.name == "conditional_t" && last.arguments.size() == 3 && last.arguments[0].value != nullptr) {
-    KW_TRY(const bool chosen, condition(*last.arguments[0].value));
-    const TypeSyntax* type = last.arguments[chosen ? 1 : 2].type;
-    if (type == nullptr) return unknown("`" + text + "`", token);
-    return resolve(*type);
-  }
+  KW_TRY(const HostType* standard_type, trait_type(name, parts, token));
+  if (standard_type != nullptr) return standard_type;
   if (const Declared* declared = index_.find(frame().scope, text)) {
     if (!declared->structs.empty()) return struct_type(declared->structs, last.arguments, token);
     if (declared->enumeration != nullptr) return enum_type(*declared->enumeration);
@@ -209,6 +205,10 @@ Result<const HostType*> HostInterpreter::lay_out(const StructSyntax& structure, 
       KW_TRY(const HostType* local, enum_type(*enumeration));
       if (!enumeration->name.empty()) frame().scopes.back().types.emplace_back(enumeration->name, local);
     }
+    // `T payload[size]` uses a constant of the struct. One that needs the whole struct is left for later.
+    for (const VariableSyntax& constant : structure.constants) {
+      if (constant.is_constexpr || constant.type->is_const) static_cast<void>(declare_variable(constant));
+    }
     for (const VariableSyntax& field : structure.fields) {
       for (const TypeSyntax::Suffix& suffix : field.type->suffixes) {
         if (suffix.kind == TypeSyntax::Suffix::Kind::lvalue_reference)
@@ -223,18 +223,6 @@ Result<const HostType*> HostInterpreter::lay_out(const StructSyntax& structure, 
   });
   if (!done.ok()) return done.error();
   return types_.make_struct(std::move(type), structure.alignment);
-}
-
-// is_same_v<A, B>, is_same<A, B>::value
-Result<HostValue> HostInterpreter::type_trait(const Name& name, TokenIndex token) {
-  for (const NamePart& part : name.parts) {
-    if ((part.name != "is_same" && part.name != "is_same_v") || part.arguments.size() != 2) continue;
-    if (part.arguments[0].type == nullptr || part.arguments[1].type == nullptr) break;
-    KW_TRY(const HostType* a, resolve(*part.arguments[0].type));
-    KW_TRY(const HostType* b, resolve(*part.arguments[1].type));
-    return make_integer(types_.bool_type(), a == b);
-  }
-  return unknown("`" + print(name).substr(0, 80) + "`", token);
 }
 
 }  // namespace kw

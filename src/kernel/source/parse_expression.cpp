@@ -265,7 +265,9 @@ std::vector<const Expr*> HostParser::parse_arguments(std::string_view close) {
       break;
     }
     if (arguments.size() > 4096) fail("a list has too many values");
-    if (!take(",")) break;
+    // AT_DISPATCH_SWITCH(type, "name", AT_DISPATCH_CASE(...) AT_DISPATCH_CASE(...))
+    const bool next_case = program_.uses_torch && is_identifier() && token().text.starts_with("AT_DISPATCH_CASE");
+    if (!take(",") && !next_case) break;
   }
   expect(close);
   return arguments;

@@ -37,9 +37,10 @@ TEST(Risk, PointsAreTheDocumentedOnes) {
   table += "};\n";
   const std::vector<Case> cases = {
       {kernel("y[0] = x[0];"), 0.0},
-      {kernel("__trap();"), 0.5},
-      {kernel("__trap(); __trap();"), 0.5},
-      {kernel("__trap(); printf(\"x\"); y[0] = clock64();"), 1.0},
+      {kernel("__brkpt();"), 0.5},
+      {kernel("__brkpt(); __brkpt();"), 0.5},
+      {kernel("__trap(); printf(\"x\"); assert(n > 0);"), 0.1},
+      {kernel("__brkpt(); vprintf(\"x\", 0); y[0] = clock64();"), 1.0},
       {"__device__ int calls;\n" + kernel("if (calls++) return;"), 0.25},
       {kernel("int s; asm(\"mov.u32 %0, %%smid;\" : \"=r\"(s));"), 0.2},
       {table + kernel("y[n] = table[n];"), 0.2},
@@ -73,7 +74,7 @@ extern "C" void launch(float* y, int n, cudaStream_t stream) {
 })";
   EXPECT_FALSE(has_error(check_rules(text, "k.cu")));
   EXPECT_EQ(assess_risk(text, "k.cu").score, 0);
-  const std::string in_device = R"(__global__ void k() { printf("x"); })";
+  const std::string in_device = R"(__global__ void k() { fprintf(stderr, "x"); })";
   EXPECT_TRUE(has_error(check_rules(in_device, "k.cu")));
 }
 

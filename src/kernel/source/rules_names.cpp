@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "kernel/source/rules_names.h"
+#include "kernel/source/rules_reach.h"
 #include "kernel/source/rules_reading.h"
 
 namespace kw {
@@ -15,7 +16,11 @@ namespace {
 class NameRules {
  public:
   NameRules(RuleInput& input, const Reading& reading, const Policy& policy)
-      : input_(input), reading_(reading), policy_(policy), tokens_(reading.tokens) {}
+      : input_(input),
+        reading_(reading),
+        policy_(policy),
+        tokens_(reading.tokens),
+        unreached_(find_unreached_host_code(input, reading)) {}
 
   void run() {
     for (const Declaration& declaration : reading_.declarations) {
@@ -73,11 +78,13 @@ class NameRules {
     if (const ForbiddenName* forbidden = find_forbidden(name)) {
       if (is_allowed_by_policy(forbidden->rule)) return;
       if (forbidden->mention != Mention::anywhere && !is_used(*forbidden)) return;
-      report(forbidden->rule, std::string(name) + " " + std::string(forbidden->why), std::string(forbidden->advice));
+      report(forbidden->rule, std::string(name) + " " + std::string(forbidden->why), std::string(forbidden->advice),
+             severity_of(name));
     } else if (name.starts_with("cuda") && name.size() > 4 && name[4] >= 'A' && name[4] <= 'Z') {
       check_runtime_name(name);
     } else if (const std::string_view library = library_of(name, is_call()); !library.empty()) {
-      if (defined_.contains(name)) return;
+      // Types (cublasHandle_t) do nothing without a call.
+      if (defined_.contains(name) || (name.ends_with("_t") && !is_call())) return;
       report("library-fallback", std::string(name.substr(0, 60)) + " belongs to " + std::string(library),
              "compute the result in kernels of this file");
     } else if (is_compiler_internal(name)) {
@@ -191,22 +198,51 @@ class NameRules {
   }
 
   void report(std::string_view rule, std::string message, std::string advice, Severity severity = Severity::error) {
+    if (severity != Severity::note && unreached_[at_] && is_harmless_in_host_code(rule)) {
+      severity = Severity::note;
+      message += ", in a function that the launcher does not reach";
+    }
     Violation violation = violation_at(input_, tokens_[at_], rule, severity, std::move(message), std::move(advice));
-    if (severity == Severity::error) find_statement(violation);
+    if (severity != Severity::note) find_statement(violation);
     input_.add(std::move(violation));
   }
 
-  // `printf(...);` as a statement of its own can be left out.
-  void find_statement(Violation& violation) const {
-    if (!is_call()) return;
+  // Rules against what only running host code could do. Device code has no such function (`fopen`), or the emulator
+  // refuses to call it (`malloc`).
+  static bool is_harmless_in_host_code(std::string_view rule) {
+    static const std::unordered_set<std::string_view> rules = {"device-printf", "device-malloc",  "device-timer",
+                                                               "device-trap",   "device-sleep",   "host-call",
+                                                               "side-stream",   "cuda-host-call", "library-fallback"};
+    return rules.contains(rule);
+  }
+
+  // What a kernel may do, and had better not: a failed assertion and a trap are findings when they happen, output goes
+  // nowhere. The value of printf would tell where the kernel runs, so only a statement of its own is let through.
+  Severity severity_of(std::string_view name) const {
+    if (name == "assert") return Severity::note;
+    if (name != "printf" && name != "__trap") return Severity::error;
+    return statement_begin() < tokens_.size() ? Severity::warning : Severity::error;
+  }
+
+  // The first token of a statement that is this call and nothing else; tokens_.size() for anything else.
+  std::size_t statement_begin() const {
+    const std::size_t none = tokens_.size();
+    if (!is_call()) return none;
     const std::size_t end = reading_.closing[at_ + 1];
-    if (end + 1 >= tokens_.size() || !tokens_[end + 1].is(";")) return;
+    if (end + 1 >= tokens_.size() || !tokens_[end + 1].is(";")) return none;
     std::size_t first = at_;
     while (first >= 1 && (tokens_[first - 1].is("::") || tokens_[first - 1].is("std"))) --first;
     const bool own_statement =
         first > 0 && (tokens_[first - 1].is(";") || tokens_[first - 1].is("{") || tokens_[first - 1].is("}") ||
                       tokens_[first - 1].is("else") || ends_if_condition(first - 1));
-    if (!own_statement || reading_.sides[at_] == Side::file) return;
+    return own_statement && reading_.sides[at_] != Side::file ? first : none;
+  }
+
+  // `printf(...);` as a statement of its own can be left out.
+  void find_statement(Violation& violation) const {
+    const std::size_t first = statement_begin();
+    if (first >= tokens_.size()) return;
+    const std::size_t end = reading_.closing[at_ + 1];
     if (!is_as_written(input_.stream, tokens_[first]) || !is_as_written(input_.stream, tokens_[end]) ||
         !is_as_written(input_.stream, tokens_[at_])) {
       return;
@@ -232,6 +268,7 @@ class NameRules {
   std::unordered_set<std::string_view> defined_;  // functions
   std::unordered_set<std::string_view> variables_;
   std::unordered_set<std::size_t> members_;  // tokens that declare a member's name
+  std::vector<bool> unreached_;              // of each token: in host code that the launcher cannot reach
   std::size_t at_ = 0;
 };
 

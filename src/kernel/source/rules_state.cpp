@@ -104,7 +104,10 @@ class StateRules {
         continue;
       }
       if (!type_seen && token.kind == TokenKind::identifier && !specifiers.contains(token.text)) {
-        if (!builtin.contains(token.text) && !has_const_initialiser(declaration)) return true;
+        // `cublasHandle_t handle;` and `cudaDeviceProp properties;` have no constructor.
+        const bool handle = token.text.ends_with("_t") && !library_of(token.text, false).empty();
+        const bool plain = builtin.contains(token.text) || handle || token.is("cudaDeviceProp");
+        if (!plain && !has_const_initialiser(declaration)) return true;
         type_seen = true;
       }
       if (token.is("(") && i > declaration.first && tokens_[i - 1].kind == TokenKind::identifier &&

@@ -1,2 +1,2 @@
 // expect: device-printf
-__global__ void k(float* y) { while (true) printf("%f\n", y[0]); }
+__global__ void k(float* y) { while (true) y[0] += printf("%f\n", y[0]); }

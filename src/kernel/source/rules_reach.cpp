@@ -1,0 +1,173 @@
+#include "kernel/source/rules_reach.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace kw {
+namespace {
+
+// Where the launcher's work begins: `launch`, or what a PyTorch extension exports.
+bool is_root(std::string_view name) {
+  return name == "launch" || name == "PYBIND11_MODULE" || name == "forward" || name == "TORCH_LIBRARY" ||
+         name == "TORCH_LIBRARY_IMPL";
+}
+
+// Called by loops, structured bindings and library templates that never name them in the file.
+bool is_called_unnamed(std::string_view name) {
+  static const std::unordered_set<std::string_view> names = {"begin", "end", "get", "swap", "size", "data"};
+  return names.contains(name) || name.starts_with("_");
+}
+
+// A macro whose body opens or closes more braces than it closes or opens moves the ends of functions.
+bool has_unbalanced_macro(const TokenStream& stream) {
+  for (const Token& directive : stream.tokens) {
+    if (directive.kind != TokenKind::directive) continue;
+    const auto inside = stream.inside(directive);
+    if (inside.empty() || !inside[0].is("define")) continue;
+    int depth = 0;
+    for (const Token& token : inside) {
+      if (token.is("{")) ++depth;
+      if (token.is("}") && --depth < 0) return true;
+    }
+    if (depth != 0) return true;
+  }
+  return false;
+}
+
+// Whether every branch of every #if within these offsets closes the braces that it opens, and no #if crosses the ends.
+bool has_balanced_branches(const TokenStream& stream, std::uint32_t begin, std::uint32_t end) {
+  std::vector<int> open;  // the depth of braces at each #if
+  int depth = 0;
+  const auto first = std::lower_bound(stream.tokens.begin(), stream.tokens.end(), begin,
+                                      [](const Token& token, std::uint32_t offset) { return token.offset < offset; });
+  for (auto token = first; token != stream.tokens.end() && token->offset <= end; ++token) {
+    if (token->kind != TokenKind::directive) {
+      if (token->is("{")) ++depth;
+      if (token->is("}")) --depth;
+      if (!open.empty() && depth < open.back()) return false;
+      continue;
+    }
+    const auto inside = stream.inside(*token);
+    if (inside.empty()) continue;
+    const std::string_view word = inside[0].text;
+    const bool ends = word == "endif";
+    if (word.starts_with("if")) {
+      open.push_back(depth);
+    } else if (ends || word.starts_with("el")) {
+      if (open.empty() || depth != open.back()) return false;
+      if (ends) open.pop_back();
+    }
+  }
+  return open.empty();
+}
+
+class Reach {
+ public:
+  Reach(const RuleInput& input, const Reading& reading) : input_(input), reading_(reading), tokens_(reading.tokens) {}
+
+  std::vector<bool> run() {
+    std::vector<bool> unreached(tokens_.size(), false);
+    if (!has_root() || has_unbalanced_macro(input_.stream)) return unreached;
+    find_bodies();
+    std::vector<bool> inside(tokens_.size(), false);
+    for (const Body& body : bodies_) std::fill(at(inside, body.first), at(inside, body.end + 1), true);
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (!inside[i]) reach(i);
+    }
+    for (std::size_t next = 0; next < reached_.size(); ++next) {
+      const Body& body = bodies_[reached_[next]];
+      for (std::size_t i = body.first; i <= body.end; ++i) reach(i);
+    }
+    for (const Body& body : bodies_) {
+      if (!body.reached) std::fill(at(unreached, body.first), at(unreached, body.end + 1), true);
+    }
+    return unreached;
+  }
+
+ private:
+  struct Body {
+    std::size_t first = 0;  // of the declaration
+    std::size_t end = 0;    // the closing brace
+    bool reached = false;
+  };
+
+  static std::vector<bool>::iterator at(std::vector<bool>& flags, std::size_t i) {
+    return flags.begin() + static_cast<std::ptrdiff_t>(i);
+  }
+
+  bool has_root() const {
+    return std::any_of(reading_.declarations.begin(), reading_.declarations.end(), [&](const Declaration& d) {
+      return d.kind == Declaration::Kind::function_body && !d.in_type && is_root(tokens_[d.name].text);
+    });
+  }
+
+  void find_bodies() {
+    for (const Declaration& declaration : reading_.declarations) {
+      const bool function =
+          declaration.kind == Declaration::Kind::function_body || declaration.kind == Declaration::Kind::function;
+      if (!function || declaration.in_type) continue;
+      names_.insert(declaration.name);
+      if (declaration.kind != Declaration::Kind::function_body || !is_plain(declaration)) continue;
+      by_name_[tokens_[declaration.name].text].push_back(bodies_.size());
+      bodies_.push_back({declaration.first, reading_.closing[declaration.last], false});
+    }
+  }
+
+  // `void name(parameters) {`: a host function that only its name can call, written out where it stands.
+  bool is_plain(const Declaration& declaration) const {
+    const std::size_t open = declaration.last, end = open < tokens_.size() ? reading_.closing[open] : open;
+    if (end >= tokens_.size() || reading_.sides[end] != Side::host) return false;
+    const Token& name = tokens_[declaration.name];
+    if (is_root(name.text) || is_called_unnamed(name.text) || is_keyword(name.text)) return false;
+    const std::size_t parameters = declaration.name + 1;
+    if (!tokens_[parameters].is("(") || reading_.closing[parameters] + 1 != open) return false;
+    if (declaration.name > 0 && tokens_[declaration.name - 1].is("::")) return false;
+    static const std::unordered_set<std::string_view> unusual = {
+        "operator", "struct", "class",    "union",    "enum",    "namespace", "concept",
+        "requires", "using",  "decltype", "template", "alignas", "[",         "__attribute__"};
+    for (std::size_t i = declaration.first; i < declaration.name; ++i) {
+      if (unusual.contains(tokens_[i].text) && !is_template_head(declaration, i)) return false;
+    }
+    for (const std::size_t i : {declaration.first, declaration.name, open, end}) {
+      if (!is_as_written(input_.stream, tokens_[i])) return false;
+    }
+    const std::uint32_t begin = tokens_[declaration.first].offset;
+    return begin < tokens_[open].offset && tokens_[open].offset < tokens_[end].offset &&
+           has_balanced_branches(input_.stream, begin, tokens_[end].offset);
+  }
+
+  // `template <class T, typename U>` before a function: `class` is a parameter's there.
+  bool is_template_head(const Declaration& declaration, std::size_t i) const {
+    if (tokens_[i].is("template")) return i == declaration.first;
+    return tokens_[i].is("class") && tokens_[declaration.first].is("template") && i > 0 &&
+           (tokens_[i - 1].is("<") || tokens_[i - 1].is(","));
+  }
+
+  void reach(std::size_t i) {
+    if (tokens_[i].kind != TokenKind::identifier || names_.contains(i)) return;
+    const auto found = by_name_.find(tokens_[i].text);
+    if (found == by_name_.end()) return;
+    for (const std::size_t number : found->second) {
+      if (!bodies_[number].reached) reached_.push_back(number);
+      bodies_[number].reached = true;
+    }
+    by_name_.erase(found);
+  }
+
+  const RuleInput& input_;
+  const Reading& reading_;
+  const std::vector<Token>& tokens_;
+  std::vector<Body> bodies_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> by_name_;  // bodies that nobody has named yet
+  std::unordered_set<std::size_t> names_;                                   // tokens that declare a function's name
+  std::vector<std::size_t> reached_;
+};
+
+}  // namespace
+
+std::vector<bool> find_unreached_host_code(const RuleInput& input, const Reading& reading) {
+  return Reach(input, reading).run();
+}
+
+}  // namespace kw

@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include "kernel/source/rules.h"
+
+namespace kw {
+namespace {
+
+const std::string kernel = "__global__ void k(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 1; }\n";
+const std::string launcher =
+    "extern \"C\" void launch(float* y, int n, cudaStream_t stream) { k<<<1, 256, 0, stream>>>(y, n); }\n";
+
+std::string errors(const std::string& text) {
+  std::string all;
+  for (const Finding& finding : check_rules(text, "k.cu")) {
+    if (finding.severity == Severity::error) all += finding.rule + " ";
+  }
+  return all;
+}
+
+TEST(RulesReach, HostFunctionsThatNobodyCallsAreHarmless) {
+  const std::string uses[] = {
+      "int main() { float* p = (float*)malloc(4); FILE* f = fopen(\"x\", \"r\"); free(p); return clock(); }\n",
+      "void compare(cublasHandle_t h, float* y) { cublasSgemm(h, y); }\nint main() { compare(0, nullptr); }\n",
+      "void benchmark() { cudaEvent_t e; cudaEventCreate(&e); auto t = std::chrono::steady_clock::now(); }\n",
+      "void fill(std::vector<float>& v) { for (auto& x : v) x = std::rand(); float* p = new float[3]; delete[] p; }\n",
+      "template <class T>\nvoid check(T value) { if (value) { system(\"id\"); } }\n",
+      "void once(int a) {\n#ifdef DEBUG\n  if (a) { fopen(\"x\", \"r\"); }\n#else\n  getenv(\"x\");\n#endif\n}\n",
+  };
+  for (const std::string& use : uses) EXPECT_EQ(errors(kernel + use + launcher), "") << use;
+}
+
+TEST(RulesReach, WhatTheLauncherReachesIsNot) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"void f() { system(\"id\"); }\n", "f();"},
+      {"void f() { system(\"id\"); }\nvoid g() { f(); }\n", "g();"},
+      {"void f() { system(\"id\"); }\nvoid (*p)() = f;\n", "p();"},
+      {"void f() { system(\"id\"); }\n#define CALL(x) x()\n", "CALL(f);"},
+      {"void f_() { system(\"id\"); }\n#define CALL(x) x##_()\n", "CALL(f);"},
+      {"struct S { void f() { system(\"id\"); } };\n", "S s;"},
+      {"struct S {};\nS operator+(S a, int b) { system(\"id\"); return a; }\n", "S s; s + 1;"},
+      {"struct S { S(); };\nS::S() { system(\"id\"); }\n", "S s;"},
+      {"namespace n { struct S {}; int* begin(S) { system(\"id\"); return 0; } int* end(S) { return 0; } }\n",
+       "for (int i : n::S{}) {}"},
+      {"int state = system(\"id\");\n", ""},
+  };
+  for (const auto& [before, body] : cases) {
+    const std::string text =
+        kernel + before + "extern \"C\" void launch(float* y, int n, cudaStream_t stream) { " + body + " }\n";
+    EXPECT_NE(errors(text), "") << before;
+  }
+  // Without a launcher nobody knows what is called.
+  EXPECT_EQ(errors(kernel + "int main() { return system(\"id\"); }\n"), "host-call ");
+}
+
+// Text that the rules could take for a part of a function that nobody calls, and a compiler for something else.
+TEST(RulesReach, NothingHidesInAFunctionThatSeemsToGoOn) {
+  const std::string timer = "__global__ void k(float* y, int n) { y[0] = clock(); }\n";
+  const std::string cases[] = {
+      "#if 0\nvoid unused() {\n#endif\n" + timer + "#if 0\n}\n#endif\n",
+      "void unused() {\n#if 0\n{\n#endif\n}\n" + timer + "#if 0\n}\n#endif\n",
+      "#define OPEN {\n#define CLOSE }\nvoid unused() OPEN CLOSE\n" + timer,
+      "#ifdef A\n#define OPEN {\n#else\n#define OPEN\n#endif\nvoid unused() { OPEN }\n" + timer +
+          "#ifdef A\n}\n#endif\n",
+      "struct S : Base<sizeof(int)> { __device__ static int f() { return clock(); } };\n" + kernel,
+      "__device__ void SOME_HEADERS_MACRO(3) unused(int) { int t = clock(); }\n" + kernel,
+      "void HEADERS_MACRO(3) unused(int) { int t = clock(); }\n" + kernel,
+      "void unused() { auto f = [=] __device__() { return clock(); }; }\n" + kernel,
+      "__device__ int unused() { return clock(); }\n" + kernel,
+  };
+  for (const std::string& text : cases) EXPECT_NE(errors(text + launcher), "") << text;
+}
+
+TEST(RulesReach, TypesOfLibrariesAreNoCalls) {
+  EXPECT_EQ(errors(kernel + "cublasHandle_t handle;\nstatic cublasLtHandle_t other = nullptr;\n" + launcher), "");
+  EXPECT_NE(errors(kernel + launcher + "struct evil_t { evil_t(); };\nevil_t runs_code;\n"), "");
+  EXPECT_NE(errors(kernel + "auto call = &cublasSgemm;\n" + launcher), "");
+}
+
+TEST(RulesReach, ExtensionsBeginAtWhatTheyExport) {
+  const std::string head = "#include <torch/extension.h>\n" + kernel;
+  const std::string unused = "void compare(float* y) { cublasSgemm(y); }\n";
+  const std::string forward = "torch::Tensor forward(torch::Tensor x) { return x; }\n";
+  EXPECT_EQ(errors(head + unused + forward), "");
+  EXPECT_NE(errors(head + unused + "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def(\"forward\", &compare); }\n"), "");
+}
+
+}  // namespace
+}  // namespace kw
