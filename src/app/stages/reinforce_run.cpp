@@ -12,6 +12,7 @@
 #include "kernel/judge/judge_session.h"
 #include "learn/rl/reinforce.h"
 #include "learn/rl/starting_models.h"
+#include "model/distributed/shared_run.h"
 
 namespace kw {
 namespace {
@@ -74,7 +75,8 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   KW_TRY(models.start, content_hash(agents));
   LearnerOptions options;
   options.device = arguments.device;
-  options.threads = arguments.threads;
+  options.threads = threads_for(arguments.threads, rl.ranks);
+  options.ranks = rl.ranks;
   options.train_base = arguments.method == "full" || (arguments.method == "auto" && agents.adapters.empty());
   if (options.train_base && !agents.adapters.empty())
     return Error{
@@ -142,6 +144,7 @@ ReinforceHooks hooks_for(RlExaminer* examiner) {
 }
 
 Result<std::unique_ptr<RunLog>> open_log(const RlArguments& arguments, const Checkpoints& checkpoints) {
+  if (!is_first(arguments.rl.ranks)) return silent_log();
   KW_TRY(const auto latest, checkpoints.latest());
   const fs::path out = arguments.out;
   RunLogOptions options;
@@ -227,6 +230,7 @@ Result<void> keep_agents(const RlArguments& arguments, const ReinforceSummary& s
 Result<Json> train_rl(const RlArguments& arguments) {
   KW_TRY(ReinforceOptions options, options_from(arguments));
   const fs::path out = arguments.out;
+  Communicator* const ranks = options.ranks;
   std::error_code failed;
   fs::create_directories(out, failed);
   if (failed) return Error{"cannot create this folder: " + failed.message(), "", {out.string(), 0, 0}};
@@ -235,12 +239,22 @@ Result<Json> train_rl(const RlArguments& arguments) {
   options.update.pass_tokens = std::max(options.update.pass_tokens, models.policy->description().context);
   KW_TRY(const TaskPool pool, pool_from(arguments));
   KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed, arguments.rules));
-  KW_TRY(const auto judging, JudgeSession::start(arguments.judge));
-  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
+  JudgeSessionOptions judge = arguments.judge;
+  if (ranks != nullptr) {
+    // Judges of the ranks of one machine share its cores.
+    judge.workers = threads_for(judge.workers, ranks);
+    options.judge_workers = threads_for(options.judge_workers, ranks);
+  }
+  KW_TRY(const auto judging, JudgeSession::start(judge));
+  KW_TRY(Checkpoints checkpoints, first_then_others(ranks, [&] {
+           return Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints});
+         }));
   KW_TRY(const auto log, open_log(arguments, checkpoints));
-  std::cerr << fmt::format("{}, {} on {}, judged {}; {} tasks to learn from\n", arguments.model, arguments.algorithm,
-                           models.policy->device(), judging->on_gpu() ? "on the GPU" : "in the emulator",
-                           pool.tasks.size());
+  if (is_first(ranks))
+    std::cerr << fmt::format("{}, {} on {}{}, judged {}; {} tasks to learn from\n", arguments.model,
+                             arguments.algorithm, models.policy->device(),
+                             ranks != nullptr ? fmt::format(", {} ranks", ranks->size()) : "",
+                             judging->on_gpu() ? "on the GPU" : "in the emulator", pool.tasks.size());
   std::optional<RlExaminer> examiner = examiner_for(arguments, options, *models.policy, judging->judge());
   const ReinforceHooks hooks = hooks_for(examiner ? &*examiner : nullptr);
   const ReinforceModels learners{.policy = *models.policy,
@@ -252,6 +266,7 @@ Result<Json> train_rl(const RlArguments& arguments) {
     return ended.error();
   }
   Json result = result_of(arguments, *ended);
+  if (!is_first(ranks)) return result;
   KW_TRY_VOID(keep_agents(arguments, *ended, checkpoints, models, result));
   if (!ended->interrupted) KW_TRY_VOID(log->set_configuration(configuration_of(arguments, ended->last.step)));
   KW_TRY_VOID(log->finish(ended->interrupted ? "interrupted" : ended->stopped.empty() ? "done" : "stopped", result));
