@@ -7,6 +7,7 @@
 
 #include "agents/episode/agent_files.h"
 #include "app/stages/reinforce_examiner.h"
+#include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "kernel/judge/judge_session.h"
@@ -225,6 +226,21 @@ Result<void> keep_agents(const RlArguments& arguments, const ReinforceSummary& s
   return {};
 }
 
+// What is hidden from a kernel depends on the machine's secret: ranks whose judges have different ones would pay the
+// same kernel differently. Its hash alone travels.
+Result<void> check_secrets(Communicator* ranks) {
+  if (rank_count(ranks) == 1) return {};
+  KW_TRY(const std::string secret, first_then_others(ranks, [] { return machine_secret(); }));
+  const std::string mine = sha256_hex(secret);
+  KW_TRY(const auto all, ranks->all_gather(mine, mine.size()));
+  for (int rank = 0; rank < ranks->size(); ++rank)
+    if (all[static_cast<std::size_t>(rank)] != all.front())
+      return Error{fmt::format("the judge of rank {} has another secret than that of rank 0", rank),
+                   "copy the file `secret` of rank 0's cache folder to the other machines, or share KERNELWRIGHT_CACHE",
+                   {}};
+  return {};
+}
+
 }  // namespace
 
 Result<Json> train_rl(const RlArguments& arguments) {
@@ -245,6 +261,7 @@ Result<Json> train_rl(const RlArguments& arguments) {
     judge.workers = threads_for(judge.workers, ranks);
     options.judge_workers = threads_for(options.judge_workers, ranks);
   }
+  KW_TRY_VOID(check_secrets(ranks));
   KW_TRY(const auto judging, JudgeSession::start(judge));
   KW_TRY(Checkpoints checkpoints, first_then_others(ranks, [&] {
            return Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints});
