@@ -6,11 +6,13 @@
 
 #include "app/cli/command.h"
 #include "app/cli/setting_options.h"
+#include "app/cli/train_ranks.h"
 #include "app/pipeline/pipeline.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "base/run_log/run_log.h"
 #include "base/table.h"
+#include "model/distributed/slots.h"
 
 namespace kw::cli {
 namespace {
@@ -22,6 +24,7 @@ struct TrainArguments {
   ConfigurationSources sources;
   bool skip_sft = false, skip_rl = false, resume = false;
   double minutes = 0;
+  int ranks = 0;
 
   bool says_how() const {
     return !sources.preset.empty() || !sources.file.empty() || !sources.assignments.empty() || sources.from_nothing ||
@@ -65,15 +68,20 @@ fs::path folder_for(const TrainArguments& arguments) {
   return runs_folder() / (arguments.sources.preset.empty() ? "train" : arguments.sources.preset);
 }
 
-Result<PipelineOutcome> train(const TrainArguments& arguments, const fs::path& folder) {
+Result<PipelineOutcome> train(const TrainArguments& arguments, const fs::path& folder, Communicator* ranks) {
+  PipelineHooks hooks;
+  hooks.ranks = ranks;
   if (arguments.resume || !arguments.says_how()) {
     KW_TRY(auto stored, run_configuration(folder));
     if (!stored && arguments.resume) return Error{"there is no run to resume in " + folder.string(), "", {}};
     if (!stored) return Error{"no configuration given", "--preset quickstart, laptop or h200, or --config FILE", {}};
-    if (!arguments.says_how()) return run_pipeline(folder, *stored);
+    if (!arguments.says_how()) return run_pipeline(folder, *stored, hooks);
   }
-  KW_TRY(const Configuration configuration, configuration_for(arguments));
-  return run_pipeline(folder, configuration);
+  KW_TRY(Configuration configuration, configuration_for(arguments));
+  // So that whoever resumes the run, with as many ranks or without any, takes the same steps.
+  if (ranks != nullptr && configuration.whole("run.slots") == 0)
+    KW_TRY_VOID(configuration.set(fmt::format("run.slots={}", usual_slots), "--ranks"));
+  return run_pipeline(folder, configuration, hooks);
 }
 
 void show_outcome(Context& context, const PipelineOutcome& outcome, const fs::path& folder) {
@@ -128,6 +136,7 @@ void add_train_command(CLI::App& app, Context& context) {
   train_command->add_flag("--skip-sft", arguments->skip_sft, "sft.enabled=false");
   train_command->add_flag("--skip-rl", arguments->skip_rl, "rl.enabled=false");
   train_command->add_flag("--resume", arguments->resume, "resume RUN as it was configured; an error if there is none");
+  add_ranks_option(*train_command, arguments->ranks);
   add_json_flag(*train_command, context);
   train_command->footer(
       "Every key of `kernelwright config` is an option too: rl.kl is --rl-kl, sft.lr is --sft-lr.\n\n"
@@ -135,15 +144,18 @@ void add_train_command(CLI::App& app, Context& context) {
       "  kernelwright train --preset quickstart                     ten minutes on two cores\n"
       "  kernelwright train my-run --preset laptop --minutes 20     an hour's recipe in a third of the time\n"
       "  kernelwright train dapo --preset quickstart --algorithm dapo --set rl.lr=2e-4\n"
+      "  kernelwright train big --preset laptop --ranks 4           four processes that train together\n"
       "  kernelwright train --resume my-run                         after Ctrl-C, or a power cut\n"
       "  kernelwright evaluate my-run                               what its agents can do");
   train_command->callback([&context, arguments, train_command] {
     if (!train_command->get_subcommands().empty()) return;
     install_interrupt_handling();
     const fs::path folder = folder_for(*arguments);
-    const auto outcome = train(*arguments, folder);
-    if (!outcome.ok()) return fail(context, outcome.error());
-    show_outcome(context, *outcome, folder);
+    run_with_ranks(context, arguments->ranks, [&](Communicator* ranks) -> Result<void> {
+      KW_TRY(const PipelineOutcome outcome, train(*arguments, folder, ranks));
+      if (is_first(ranks)) show_outcome(context, outcome, folder);
+      return {};
+    });
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/setting_options.h"
+#include "app/cli/train_ranks.h"
 #include "app/stages/stage_settings.h"
 #include "base/interrupt.h"
 
@@ -12,9 +13,10 @@ struct SftCommand {
   std::string out;
   std::uint64_t show = 0;
   ConfigurationSources sources;
+  int ranks = 0;
 };
 
-Result<Json> run_sft(const SftCommand& command) {
+Result<Json> run_sft(const SftCommand& command, Communicator* ranks) {
   KW_TRY(Configuration configuration, load_configuration(command.sources));
   KW_TRY_VOID(settle(configuration));
   KW_TRY(const Configuration stage, stage_alone(std::move(configuration), "sft"));
@@ -22,6 +24,7 @@ Result<Json> run_sft(const SftCommand& command) {
   KW_TRY(SftArguments arguments, sft_arguments(settings));
   arguments.out = command.out;
   arguments.show = command.show;
+  arguments.ranks = ranks;
   return train_sft(arguments);
 }
 
@@ -36,6 +39,7 @@ void add_train_sft_command(CLI::App& train, Context& context) {
   sft->add_option("--show", command->show, "instead of training: so many lessons, the first of them in full");
   add_lessons_option(*sft, command->sources);
   add_setting_options(*sft, SettingUser::sft, command->sources);
+  add_ranks_option(*sft, command->ranks);
   add_json_flag(*sft, context);
   sft->footer(
       "Examples:\n"
@@ -44,9 +48,11 @@ void add_train_sft_command(CLI::App& train, Context& context) {
       "--lessons generate=0.6,optimise=0.25,repair=0.15 --lr 1e-3 --minutes 8");
   sft->callback([&context, command] {
     install_interrupt_handling();
-    const auto result = run_sft(*command);
-    if (!result.ok()) return fail(context, result.error());
-    show_training_result(context, *result);
+    run_with_ranks(context, command->ranks, [&](Communicator* ranks) -> Result<void> {
+      KW_TRY(const Json result, run_sft(*command, ranks));
+      if (is_first(ranks)) show_training_result(context, result);
+      return {};
+    });
   });
 }
 

@@ -13,6 +13,7 @@
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "base/run_log/run_log.h"
+#include "model/distributed/shared_run.h"
 
 namespace kw {
 namespace {
@@ -42,6 +43,10 @@ class Pipeline {
   Result<PipelineOutcome> run() {
     KW_TRY_VOID(settle(configuration_));
     KW_TRY(plan_, pipeline_plan(configuration_, folder_));
+    for (auto* stage : {&plan_.sft, &plan_.compatibility})
+      if (*stage) (*stage)->ranks = hooks_.ranks;
+    if (plan_.rl) plan_.rl->rl.ranks = hooks_.ranks;
+    if (!is_first(hooks_.ranks)) return follow();
     KW_TRY_VOID(prepare());
     add_stages();
     KW_TRY_VOID(take_up_record());
@@ -50,7 +55,7 @@ class Pipeline {
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       if (record_.stages[i].state == StageState::done) continue;
       if (interrupted()) return ended("interrupted");
-      const auto done = run_stage(i);
+      auto done = run_stage(i);
       if (!done.ok()) {
         static_cast<void>(log_->finish("failed", {{"error", to_string(done.error())}}));
         return done.error();
@@ -61,6 +66,34 @@ class Pipeline {
   }
 
  private:
+  // Of ranks other than 0: they train when rank 0 does.
+  Result<PipelineOutcome> follow() {
+    for (;;) {
+      const Communicator::Patience patience(hooks_.ranks, alone_s);
+      KW_TRY(const std::string stage, hooks_.ranks->broadcast(""));
+      PipelineOutcome end;
+      end.interrupted = stage == "interrupted";
+      if (stage == "done" || end.interrupted) return end;
+      if (stage == "sft" && plan_.sft) {
+        KW_TRY([[maybe_unused]] const Json trained, train_sft(*plan_.sft));
+      } else if (stage == "compatibility" && plan_.compatibility) {
+        KW_TRY([[maybe_unused]] const Json trained, train_sft(*plan_.compatibility));
+      } else if (stage == "rl" && plan_.rl) {
+        KW_TRY([[maybe_unused]] const Json trained, train_rl(*plan_.rl));
+      } else {
+        return Error{"rank 0 is at the stage '" + stage + "', which this rank does not have",
+                     "start all ranks with the same arguments",
+                     {}};
+      }
+    }
+  }
+
+  Result<void> announce(const std::string& stage) {
+    if (hooks_.ranks == nullptr) return {};
+    KW_TRY([[maybe_unused]] const std::string said, hooks_.ranks->broadcast(stage));
+    return {};
+  }
+
   Result<void> prepare() {
     KW_TRY(const auto before, run_configuration(folder_));
     if (before) {
@@ -166,6 +199,7 @@ class Pipeline {
   }
 
   Result<Json> train_supervised() {
+    KW_TRY_VOID(announce("sft"));
     KW_TRY(Json trained, train_sft(*plan_.sft));
     KW_TRY_VOID(note_steps("sft", trained));
     return trained;
@@ -192,6 +226,7 @@ class Pipeline {
       KW_TRY_VOID(hand_on_agents(plan_.compatibility->model, plan_.supervised));
       return gathered;
     }
+    KW_TRY_VOID(announce("compatibility"));
     KW_TRY(Json trained, train_sft(*plan_.compatibility));
     KW_TRY_VOID(note_steps("compatibility", trained));
     trained["conversations"] = gathered.at("conversations");
@@ -213,6 +248,7 @@ class Pipeline {
   }
 
   Result<Json> reinforce_agents() {
+    KW_TRY_VOID(announce("rl"));
     KW_TRY(Json trained, train_rl(*plan_.rl));
     KW_TRY_VOID(note_steps("rl", trained));
     return trained;
@@ -283,6 +319,7 @@ class Pipeline {
   }
 
   Result<PipelineOutcome> ended(const std::string& status) {
+    KW_TRY_VOID(announce(status));
     PipelineOutcome end;
     end.interrupted = status == "interrupted";
     end.record = record_;

@@ -34,6 +34,8 @@ struct PipelineOutcome {
 
 struct PipelineHooks {
   std::function<void(std::string_view stage)> stage_begins;  // may be empty
+  // Ranks that train together: all call run_pipeline(). Rank 0 does the rest alone, and its outcome counts.
+  Communicator* ranks = nullptr;
 };
 
 // The configuration must be that of the run, where there is one in the folder: the error names what differs. What it

@@ -7,11 +7,13 @@
 
 #include "agents/episode/agent_files.h"
 #include "app/stages/reinforce_examiner.h"
+#include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "kernel/judge/judge_session.h"
 #include "learn/rl/reinforce.h"
 #include "learn/rl/starting_models.h"
+#include "model/distributed/shared_run.h"
 
 namespace kw {
 namespace {
@@ -76,7 +78,8 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   KW_TRY(models.start, content_hash(agents));
   LearnerOptions options;
   options.device = arguments.device;
-  options.threads = arguments.threads;
+  options.threads = threads_for(arguments.threads, rl.ranks);
+  options.ranks = rl.ranks;
   options.train_base = arguments.method == "full" || (arguments.method == "auto" && agents.adapters.empty());
   if (options.train_base && !agents.adapters.empty())
     return Error{
@@ -147,6 +150,7 @@ ReinforceHooks hooks_for(RlExaminer* examiner) {
 
 Result<std::unique_ptr<RunLog>> open_log(const RlArguments& arguments, const std::set<std::string>& learned_from,
                                          const Checkpoints& checkpoints) {
+  if (!is_first(arguments.rl.ranks)) return silent_log();
   KW_TRY(const auto latest, checkpoints.latest());
   const fs::path out = arguments.out;
   RunLogOptions options;
@@ -228,11 +232,27 @@ Result<void> keep_agents(const RlArguments& arguments, const ReinforceSummary& s
   return {};
 }
 
+// What is hidden from a kernel depends on the machine's secret: ranks whose judges have different ones would pay the
+// same kernel differently. Its hash alone travels.
+Result<void> check_secrets(Communicator* ranks) {
+  if (rank_count(ranks) == 1) return {};
+  KW_TRY(const std::string secret, first_then_others(ranks, [] { return machine_secret(); }));
+  const std::string mine = sha256_hex(secret);
+  KW_TRY(const auto all, ranks->all_gather(mine, mine.size()));
+  for (int rank = 0; rank < ranks->size(); ++rank)
+    if (all[static_cast<std::size_t>(rank)] != all.front())
+      return Error{fmt::format("the judge of rank {} has another secret than that of rank 0", rank),
+                   "copy the file `secret` of rank 0's cache folder to the other machines, or share KERNELWRIGHT_CACHE",
+                   {}};
+  return {};
+}
+
 }  // namespace
 
 Result<Json> train_rl(const RlArguments& arguments) {
   KW_TRY(ReinforceOptions options, options_from(arguments));
   const fs::path out = arguments.out;
+  Communicator* const ranks = options.ranks;
   std::error_code failed;
   fs::create_directories(out, failed);
   if (failed) return Error{"cannot create this folder: " + failed.message(), "", {out.string(), 0, 0}};
@@ -241,12 +261,23 @@ Result<Json> train_rl(const RlArguments& arguments) {
   options.update.pass_tokens = std::max(options.update.pass_tokens, models.policy->description().context);
   KW_TRY(const TaskPool pool, pool_from(arguments));
   KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed, arguments.rules));
-  KW_TRY(const auto judging, JudgeSession::start(arguments.judge));
-  KW_TRY(Checkpoints checkpoints, Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
+  JudgeSessionOptions judge = arguments.judge;
+  if (ranks != nullptr) {
+    // Judges of the ranks of one machine share its cores.
+    judge.workers = threads_for(judge.workers, ranks);
+    options.judge_workers = threads_for(options.judge_workers, ranks);
+  }
+  KW_TRY_VOID(check_secrets(ranks));
+  KW_TRY(const auto judging, JudgeSession::start(judge));
+  KW_TRY(Checkpoints checkpoints, first_then_others(ranks, [&] {
+           return Checkpoints::open(out / "checkpoints", {.keep_last = arguments.keep_checkpoints});
+         }));
   KW_TRY(const auto log, open_log(arguments, models.learned_from, checkpoints));
-  std::cerr << fmt::format("{}, {} on {}, judged {}; {} tasks to learn from\n", arguments.model, arguments.algorithm,
-                           models.policy->device(), judging->on_gpu() ? "on the GPU" : "in the emulator",
-                           pool.tasks.size());
+  if (is_first(ranks))
+    std::cerr << fmt::format("{}, {} on {}{}, judged {}; {} tasks to learn from\n", arguments.model,
+                             arguments.algorithm, models.policy->device(),
+                             ranks != nullptr ? fmt::format(", {} ranks", ranks->size()) : "",
+                             judging->on_gpu() ? "on the GPU" : "in the emulator", pool.tasks.size());
   std::optional<RlExaminer> examiner = examiner_for(arguments, options, *models.policy, judging->judge());
   const ReinforceHooks hooks = hooks_for(examiner ? &*examiner : nullptr);
   const ReinforceModels learners{.policy = *models.policy,
@@ -258,6 +289,7 @@ Result<Json> train_rl(const RlArguments& arguments) {
     return ended.error();
   }
   Json result = result_of(arguments, *ended);
+  if (!is_first(ranks)) return result;
   KW_TRY_VOID(keep_agents(arguments, *ended, checkpoints, models, result));
   if (!ended->interrupted)
     KW_TRY_VOID(log->set_configuration(configuration_of(arguments, models.learned_from, ended->last.step)));

@@ -48,7 +48,7 @@ struct RlArguments {
   double beta1 = 0, beta2 = 0, weight_decay = 0;
   double clip_norm = 0;      // 0: never
   int keep_checkpoints = 0;  // and the best
-  ReinforceOptions rl;       // what needs no translation
+  ReinforceOptions rl;       // what needs no translation; with `ranks`, all of them call train_rl()
 };
 
 // How it ended: {"out", "step", "reward", ..., "interrupted", "agents"}.

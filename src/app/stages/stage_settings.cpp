@@ -125,6 +125,7 @@ Result<SftArguments> sft_arguments(SettingReader& settings) {
   sft.audit = settings.number("sft.audit");
   sft.seed = settings.whole<std::uint64_t>("run.seed");
   sft.keep_checkpoints = settings.whole<int>("run.keep_checkpoints");
+  sft.training.slots = settings.whole("run.slots");
   sft.judge = judge_options(settings);
   return sft;
 }
@@ -269,6 +270,7 @@ Result<RlArguments> rl_arguments(SettingReader& settings) {
   rl.rl.checkpoint_every = settings.whole("rl.checkpoint_every");
   rl.rl.seed = settings.whole<std::uint64_t>("run.seed");
   rl.keep_checkpoints = settings.whole<int>("run.keep_checkpoints");
+  rl.rl.slots = settings.whole("run.slots");
   return rl;
 }
 

@@ -18,6 +18,7 @@
 #include "learn/learner/learner.h"
 #include "learn/sft/conversation_lessons.h"
 #include "model/decoder/presets.h"
+#include "model/distributed/shared_run.h"
 #include "model/gpu/model_gpu.h"
 #include "model/tokenizer/tokenizer_json.h"
 
@@ -65,7 +66,8 @@ Result<Tokenizer> vocabulary_of(const SftArguments& arguments, const LessonPlan&
 Result<LearnerOptions> learner_options(const SftArguments& arguments, const LessonPlan& plan) {
   LearnerOptions options;
   options.device = arguments.device;
-  options.threads = arguments.threads;
+  options.threads = threads_for(arguments.threads, arguments.ranks);
+  options.ranks = arguments.ranks;
   options.train_base = arguments.method == "full" || arguments.method == "auto";
   if (!options.train_base) options.adapters = roles_of(plan);
   options.rank = arguments.rank;
@@ -192,13 +194,15 @@ namespace {
 Result<std::shared_ptr<const JudgedBook>> book_of(const SftArguments& arguments) {
   if (arguments.store.empty()) return std::shared_ptr<const JudgedBook>();
   KW_TRY(JudgedBook loaded, JudgedBook::load(arguments.store, core_count()));
-  std::cerr << fmt::format("{} judged tasks: {} kernels, {} can be improved, {} broken\n", loaded.tasks().size(),
-                           loaded.all().size(), loaded.improvable().size(), loaded.broken().size());
+  if (is_first(arguments.ranks))
+    std::cerr << fmt::format("{} judged tasks: {} kernels, {} can be improved, {} broken\n", loaded.tasks().size(),
+                             loaded.all().size(), loaded.improvable().size(), loaded.broken().size());
   return std::make_shared<const JudgedBook>(std::move(loaded));
 }
 
 Result<std::unique_ptr<RunLog>> open_log(const SftArguments& arguments, const std::set<std::string>& learned_from,
                                          std::int64_t after) {
+  if (!is_first(arguments.ranks)) return silent_log();
   const fs::path out = arguments.out;
   RunLogOptions options;
   options.folder = out;
@@ -239,6 +243,15 @@ class SupervisedLessons {
     Scribe scribe(dialect);
     KW_TRY(conversations_, ConversationLessons::load(*store, arguments.seed, longest, scribe));
     mixed_.emplace(*conversations_, stream, arguments.own, arguments.seed);
+    if (is_first(arguments.ranks)) say_what_is_learned();
+    return static_cast<const LessonSource*>(&*mixed_);
+  }
+  std::set<std::string> benchmarks() const {
+    return conversations_ ? conversations_->benchmarks() : std::set<std::string>();
+  }
+
+ private:
+  void say_what_is_learned() const {
     std::cerr << fmt::format("{} of {} answers in these conversations are worth learning from{}\n",
                              conversations_->lessons().size(), conversations_->answers(),
                              conversations_->retold() > 0
@@ -247,24 +260,23 @@ class SupervisedLessons {
     if (conversations_->unreadable() > 0)
       std::cerr << fmt::format("{} conversations were passed over because their task cannot be read; the first: {}\n",
                                conversations_->unreadable(), conversations_->first_problem());
-    return static_cast<const LessonSource*>(&*mixed_);
-  }
-  std::set<std::string> benchmarks() const {
-    return conversations_ ? conversations_->benchmarks() : std::set<std::string>();
   }
 
- private:
   std::optional<ConversationLessons> conversations_;
   std::optional<MixedLessons> mixed_;
 };
 
 Result<SupervisedOptions> training_options(const SftArguments& arguments, const LessonPlan& plan, Learner& learner) {
   SupervisedOptions training = arguments.training;
+  training.ranks = arguments.ranks;
   if (training.producers <= 0) training.producers = learner.on_gpu() ? std::max(1, core_count() / 2) : 1;
   training.pass_tokens = std::max(training.pass_tokens, plan.longest);
   training.model = &learner.description();
   training.train_base = learner.trains_base();
-  KW_TRY(training.peak_flops, learner.peak_flops());
+  if (is_first(arguments.ranks)) {
+    KW_TRY(training.peak_flops, learner.peak_flops());
+    training.peak_flops *= rank_count(arguments.ranks);
+  }
   return training;
 }
 
@@ -308,8 +320,11 @@ Result<void> keep_agents(const SftArguments& arguments, const SupervisedSummary&
 
 Result<Json> train_sft(const SftArguments& arguments) {
   LessonPlan plan = plan_of(arguments);
-  KW_TRY_VOID(make_folder(arguments.out));
-  KW_TRY(Start start, make_start(arguments, plan));
+  const bool first = is_first(arguments.ranks);
+  KW_TRY(Start start, first_then_others(arguments.ranks, [&]() -> Result<Start> {
+           KW_TRY_VOID(make_folder(arguments.out));
+           return make_start(arguments, plan);
+         }));
   Learner* const learner = start.learner.get();
   KW_TRY(const auto book, book_of(arguments));
   plan.longest = std::min(plan.longest, learner->description().context);
@@ -318,17 +333,26 @@ Result<Json> train_sft(const SftArguments& arguments) {
   SupervisedLessons all_lessons;
   KW_TRY(const LessonSource* source, all_lessons.mix(arguments, lessons, plan.longest, learner->dialect()));
   start.learned_from.merge(all_lessons.benchmarks());
-  KW_TRY(const auto examiner, SupervisedExaminer::make(arguments, plan, *learner));
-  KW_TRY(Checkpoints checkpoints,
-         Checkpoints::open(fs::path(arguments.out) / "checkpoints", {.keep_last = arguments.keep_checkpoints}));
-  KW_TRY(const std::int64_t after, resume_step(checkpoints));
+  std::unique_ptr<SupervisedExaminer> examiner;
+  if (first) {
+    KW_TRY(examiner, SupervisedExaminer::make(arguments, plan, *learner));
+  }
+  KW_TRY(Checkpoints checkpoints, first_then_others(arguments.ranks, [&] {
+           return Checkpoints::open(fs::path(arguments.out) / "checkpoints", {.keep_last = arguments.keep_checkpoints});
+         }));
+  std::int64_t after = -1;
+  if (first) {
+    KW_TRY(after, resume_step(checkpoints));
+  }
   KW_TRY(const auto log, open_log(arguments, start.learned_from, after));
-  std::cerr << fmt::format("{} on {}{}\n", arguments.model, learner->device(),
-                           after >= 0 ? fmt::format(", going on after step {}", after) : "");
+  if (first)
+    std::cerr << fmt::format("{} on {}{}{}\n", arguments.model, learner->device(),
+                             arguments.ranks != nullptr ? fmt::format(", {} ranks", arguments.ranks->size()) : "",
+                             after >= 0 ? fmt::format(", going on after step {}", after) : "");
 
   SupervisedHooks hooks;
   std::optional<StreamAudit> audit;
-  if (arguments.audit > 0 && plan.share[0] > 0) {
+  if (arguments.audit > 0 && plan.share[0] > 0 && first) {
     audit.emplace(examiner->service(), examiner->judge_options(), lessons.stream(),
                   AuditOptions{arguments.audit, 2000});
     hooks.lesson = audit_hook(*audit, lessons, plan.seed, arguments.audit);
@@ -351,8 +375,9 @@ Result<Json> train_sft(const SftArguments& arguments) {
              learner->trainer(), *source, learner->dialect(), [&](AgentRole role) { return learner->adapter_of(role); },
              training, checkpoints, *log, hooks));
 
-  std::cerr << text_curve("log10 of the loss", losses);
   Json result = result_of(arguments, summary, audit ? &*audit : nullptr);
+  if (!first) return result;
+  std::cerr << text_curve("log10 of the loss", losses);
   if (!summary.interrupted) KW_TRY_VOID(keep_agents(arguments, summary, checkpoints, start, result));
   KW_TRY_VOID(log->finish(summary.interrupted ? "interrupted" : "done", result));
   return result;

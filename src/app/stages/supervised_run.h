@@ -44,6 +44,7 @@ struct SftArguments {
   double audit = 0;
   std::string conversations;
   double own = 0;
+  Communicator* ranks = nullptr;  // all call train_sft(); null: this process is alone
 };
 
 // How it ended: {"out", "step", "loss", ..., "interrupted", "agents"}.

@@ -210,6 +210,11 @@ constexpr Setting evaluation_settings[] = {
 constexpr Setting run_settings[] = {
     {"run.seed", whole, "1", "seed of everything that is drawn, unless a section has its own", 0, many},
     {"run.keep_checkpoints", whole, "2", "newest checkpoints of each stage that are kept, besides the best", 1, 1000},
+    {"run.slots", whole, "0",
+     "parts of a step that ranks share, a power of two; with as many, any number of ranks ends with the same bits; 0: "
+     "8 "
+     "with ranks, else 1",
+     0, 1024},
     {"run.report", flag, "true", "report.html at the end"},
 };
 
@@ -273,6 +278,7 @@ constexpr KeyUsers users_of_keys[] = {
     {"evaluation.answer_tokens", sft | evaluate},
     {"run.seed", sft | gather | rl},
     {"run.keep_checkpoints", sft | rl},
+    {"run.slots", sft | rl},
     {"run.report", nobody},
 };
 
@@ -313,6 +319,7 @@ constexpr UsualName usual_names[] = {
     {"evaluation.answer_tokens", "max-tokens", evaluate},
     {"evaluation.seed", "exam-seed", sft | rl},
     {"run.seed", "seed", train | sft | gather | rl},
+    {"run.slots", "slots", train | sft | rl},
 };
 
 std::string_view section_of(std::string_view key) { return key.substr(0, key.find('.')); }

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include "agents/episode/agent_files.h"
+#include "base/parallel_for.h"
 #include "base/unfinished_files.h"
 #include "model/arithmetic/cpu_roof.h"
 #include "model/decoder/adapter.h"
 #include "model/decoder/cpu_trainer.h"
 #include "model/decoder/presets.h"
+#include "model/distributed/communicator.h"
 #include "model/gpu/model_gpu.h"
 #include "model/rollout/cpu_decoder.h"
 #include "model/weights/lora_adapter.h"
@@ -35,9 +37,18 @@ Result<std::vector<Adapter>> make_adapters(const ModelDescription& description, 
 
 }  // namespace
 
+int threads_for(int wanted, const Communicator* ranks) {
+  if (wanted > 0 || ranks == nullptr) return wanted;
+  return std::max(1, core_count() / ranks->place().local_size);
+}
+
 Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* files, const LearnerOptions& options) {
   KW_TRY(const std::optional<std::string> gpu, gpu_for(options.device));
   on_gpu_ = gpu.has_value();
+  if (on_gpu_ && options.ranks != nullptr)
+    return Error{"several ranks train on the CPU alone so far: the GPU's trainer takes its steps without them",
+                 "--device cpu, or one process without ranks",
+                 {}};
   train_base_ = options.train_base;
   if (!train_base_ && options.adapters.empty())
     return Error{"nothing would learn: the base is frozen and there are no adapters", "", {}};
@@ -49,6 +60,7 @@ Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* fil
   TrainingOptions training;
   training.train_base = options.train_base;
   training.value_head = options.value_head;
+  training.ranks = options.ranks;
   training.usable_vocabulary = static_cast<std::int64_t>(dialect_->tokenizer().size());
   KW_TRY(std::vector<Adapter> adapters, make_adapters(description_, options));
   if (on_gpu_) {

@@ -28,9 +28,13 @@ struct LearnerOptions {
   bool value_head = false;
   OptimizerOptions optimizer;
   std::uint64_t seed = 1;
+  Communicator* ranks = nullptr;  // that train these weights together; on the CPU alone
   // PEFT folders to start adapters from; others start at zero.
   std::map<AgentRole, std::filesystem::path> adapter_folders;
 };
+
+// Threads of this process: what was asked for, or all cores, shared with the ranks of this machine.
+int threads_for(int wanted, const Communicator* ranks);
 
 class Learner {
  public:

@@ -14,6 +14,8 @@
 
 namespace kw {
 
+class Communicator;
+
 enum class Algorithm : std::uint8_t { grpo, dr_grpo, rloo, dapo, ppo };
 std::string_view to_string(Algorithm algorithm);
 Result<Algorithm> algorithm_from(std::string_view name);
@@ -80,6 +82,9 @@ struct ReinforceOptions {
   std::filesystem::path conversations;   // folder of their stores, one a step; empty: not stored
   std::int64_t keep_conversations = 10;  // of every so many steps, for people to read; 0: none
   std::string start;                     // identifies the weights that it starts from
+  // Ranks share a step's conversations and its slots; rank 0 logs, examines and saves. Null: this process is alone.
+  Communicator* ranks = nullptr;
+  std::int64_t slots = 0;  // as SupervisedOptions has them
 };
 
 // With what belongs to the algorithm: DAPO's clip and refills, Dr.GRPO's mean ...

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "base/random.h"
 #include "model/decoder/pass_work.h"
+#include "model/distributed/slots.h"
 
 namespace kw {
 namespace {
@@ -34,6 +36,30 @@ Spread spread_of(const std::vector<TokenFacts>& facts, std::span<const std::size
   return spread;
 }
 
+// What passes come to, summed up by slot: so the sums do not depend on who made them.
+struct PassSums {
+  double tokens = 0, entropy = 0, importance = 0, mismatch = 0, kl_reference = 0;
+  double loss = 0, policy_loss = 0, clipped = 0, clipped_dual = 0, kl_old = 0;
+  double value_loss = 0, value_clipped = 0, value_tokens = 0;
+  double trained_tokens = 0, flops = 0;
+  double mismatch_most = 0;  // not a sum: the largest
+
+  void add(const PassSums& other);
+};
+
+constexpr double PassSums::*summed[] = {&PassSums::tokens,       &PassSums::entropy,        &PassSums::importance,
+                                        &PassSums::mismatch,     &PassSums::kl_reference,   &PassSums::loss,
+                                        &PassSums::policy_loss,  &PassSums::clipped,        &PassSums::clipped_dual,
+                                        &PassSums::kl_old,       &PassSums::value_loss,     &PassSums::value_clipped,
+                                        &PassSums::value_tokens, &PassSums::trained_tokens, &PassSums::flops};
+
+void PassSums::add(const PassSums& other) {
+  for (double PassSums::*sum : summed) this->*sum += other.*sum;
+  mismatch_most = std::max(mismatch_most, other.mismatch_most);
+}
+
+constexpr std::uint64_t longest_scores = std::uint64_t{1} << 32;  // bytes of one rank's
+
 class PolicyUpdate {
  public:
   PolicyUpdate(const UpdateInputs& inputs, const std::vector<ExperiencedAnswer>& answers, const UpdateOptions& options)
@@ -58,23 +84,63 @@ class PolicyUpdate {
   }
 
  private:
-  std::vector<AnswerPass> passes_of(std::span<const std::size_t> which) const {
-    return pack_answers(answers_, which, inputs_.adapter_of, options_);
+  struct SlotPass {
+    std::int64_t slot = 0;
+    AnswerPass pass;
+  };
+
+  // Answers that lie side by side share a slot, by the tokens that they take; a pass is of one slot.
+  std::vector<SlotPass> passes_of(std::span<const std::size_t> which) const {
+    const auto length = [&](std::size_t i) {
+      return static_cast<std::int64_t>(answers_[i].prompt.size() + answers_[i].tokens.size());
+    };
+    std::int64_t all = 0;
+    for (const std::size_t i : which) all += length(i);
+    std::vector<SlotPass> passes;
+    std::int64_t before = 0;
+    for (std::size_t first = 0; first < which.size();) {
+      const std::int64_t slot = slot_at(before, all, inputs_.slots);
+      std::size_t end = first;
+      for (; end < which.size() && slot_at(before, all, inputs_.slots) == slot; ++end) before += length(which[end]);
+      for (AnswerPass& pass : pack_answers(answers_, which.subspan(first, end - first), inputs_.adapter_of, options_))
+        passes.push_back({slot, std::move(pass)});
+      first = end;
+    }
+    return passes;
   }
+
+  ShareRange own_slots() const { return kw::own_slots(inputs_.slots, inputs_.ranks); }
 
   bool one_step() const { return options_.epochs * options_.mini_batches == 1; }
 
-  // Scores of all answers by one model, cut into answers.
+  // One number a token of all answers by one model, on every rank; `take` gets them answer by answer.
   template <class Take>
-  Result<void> score_all(Trainer& trainer, const Take& take) {
-    for (const AnswerPass& pass : passes_of(teaching_)) {
-      KW_TRY(const TokenScores scores, trainer.score(pass.batch));
+  Result<void> score_all(Trainer& trainer, std::vector<float> TokenScores::*wanted, const Take& take) {
+    const std::vector<SlotPass> passes = passes_of(teaching_);
+    std::vector<std::string> scored;
+    const ShareRange own = own_slots();
+    for (std::int64_t slot = own.begin; slot < own.end; ++slot) {
+      scored.emplace_back();
+      for (const SlotPass& each : passes) {
+        if (each.slot != slot) continue;
+        KW_TRY(const TokenScores scores, trainer.score(each.pass.batch));
+        const std::vector<float>& values = scores.*wanted;
+        scored.back().append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+      }
+    }
+    KW_TRY(scored, share_slots(inputs_.ranks, inputs_.slots, std::move(scored), longest_scores));
+    std::vector<std::size_t> at(scored.size());
+    for (const auto& [slot, pass] : passes) {
       if (inputs_.model != nullptr) report_.flops += forward_flops(*inputs_.model, pass.batch);
-      std::size_t at = 0;
+      const std::string& bytes = scored[static_cast<std::size_t>(slot)];
       for (const std::size_t i : pass.answers) {
-        const std::size_t count = answers_[i].tokens.size();
-        take(facts_[i], scores, at, count);
-        at += count;
+        std::vector<float> values(answers_[i].tokens.size());
+        std::size_t& from = at[static_cast<std::size_t>(slot)];
+        const std::size_t size = values.size() * sizeof(float);
+        if (from + size > bytes.size()) return Error{"a rank has scored other answers than this one", "", {}};
+        std::memcpy(values.data(), bytes.data() + from, size);
+        from += size;
+        take(facts_[i], std::move(values));
       }
     }
     return {};
@@ -83,19 +149,15 @@ class PolicyUpdate {
   Result<void> look_before() {
     // In the only step of an update, forward() sees the weights that sampled.
     if (!one_step() || inputs_.critic != nullptr) {
-      KW_TRY_VOID(score_all(inputs_.policy,
-                            [](TokenFacts& facts, const TokenScores& scores, std::size_t at, std::size_t count) {
-                              const std::span part = std::span(scores.log_prob).subspan(at, count);
-                              facts.old_log_prob.assign(part.begin(), part.end());
-                            }));
+      KW_TRY_VOID(score_all(inputs_.policy, &TokenScores::log_prob, [](TokenFacts& facts, std::vector<float> values) {
+        facts.old_log_prob = std::move(values);
+      }));
     }
     if (inputs_.kl_coefficient > 0) {
       if (inputs_.reference == nullptr) return Error{"KL needs the frozen start", "", {}};
-      KW_TRY_VOID(score_all(*inputs_.reference,
-                            [](TokenFacts& facts, const TokenScores& scores, std::size_t at, std::size_t count) {
-                              const std::span part = std::span(scores.log_prob).subspan(at, count);
-                              facts.reference_log_prob.assign(part.begin(), part.end());
-                            }));
+      KW_TRY_VOID(score_all(
+          *inputs_.reference, &TokenScores::log_prob,
+          [](TokenFacts& facts, std::vector<float> values) { facts.reference_log_prob = std::move(values); }));
     }
     if (inputs_.critic != nullptr) return estimate_advantages();
     for (const std::size_t i : teaching_) facts_[i].advantage.assign(answers_[i].tokens.size(), answers_[i].advantage);
@@ -104,11 +166,8 @@ class PolicyUpdate {
 
   // The reward sits on the last token that was generated.
   Result<void> estimate_advantages() {
-    KW_TRY_VOID(
-        score_all(*inputs_.critic, [](TokenFacts& facts, const TokenScores& scores, std::size_t at, std::size_t count) {
-          const std::span part = std::span(scores.value).subspan(at, count);
-          facts.old_value.assign(part.begin(), part.end());
-        }));
+    KW_TRY_VOID(score_all(*inputs_.critic, &TokenScores::value,
+                          [](TokenFacts& facts, std::vector<float> values) { facts.old_value = std::move(values); }));
     std::vector<double> rewards, values;
     std::vector<std::int64_t> starts{0};
     for (const std::size_t i : teaching_) {
@@ -164,23 +223,23 @@ class PolicyUpdate {
     std::int64_t all_tokens = 0;
     for (const std::size_t i : which) all_tokens += static_cast<std::int64_t>(answers_[i].tokens.size());
     const auto all_answers = static_cast<std::int64_t>(which.size());
-    for (const AnswerPass& pass : passes_of(which)) {
-      PassTokens tokens = tokens_of(pass);
-      const std::vector<std::uint8_t> mask(tokens.sampled.size(), 1);
-      std::vector<double> weights = token_weights(mask, tokens.starts, options_.mean, all_tokens, all_answers);
-      if (options_.token_scale > 0)
-        for (double& weight : weights) weight /= options_.token_scale;
-      if (inputs_.move_policy) {
-        KW_TRY_VOID(learn_policy(pass, tokens, mask, weights));
-      } else {
-        note_mismatch(tokens);
-        tokens_ += static_cast<double>(mask.size());
-      }
-      if (inputs_.critic != nullptr) KW_TRY_VOID(learn_values(pass, tokens, mask, all_tokens));
-      report_.trained_tokens += static_cast<std::int64_t>(pass.batch.tokens.size());
-      const int trained = (inputs_.move_policy ? 1 : 0) + (inputs_.critic != nullptr ? 1 : 0);
-      if (inputs_.model != nullptr)
-        report_.flops += trained * training_flops(*inputs_.model, pass.batch, inputs_.train_base);
+    const std::vector<SlotPass> passes = passes_of(which);
+    std::vector<std::string> sums;
+    const ShareRange own = own_slots();
+    for (std::int64_t slot = own.begin; slot < own.end; ++slot) {
+      slot_ = {};
+      for (const SlotPass& each : passes)
+        if (each.slot == slot) KW_TRY_VOID(learn_pass(each.pass, all_tokens, all_answers));
+      if (inputs_.slots > 1 && inputs_.move_policy) KW_TRY_VOID(inputs_.policy.end_slot(slot));
+      if (inputs_.slots > 1 && inputs_.critic != nullptr) KW_TRY_VOID(inputs_.critic->end_slot(slot));
+      sums.emplace_back(reinterpret_cast<const char*>(&slot_), sizeof slot_);
+    }
+    KW_TRY(sums, share_slots(inputs_.ranks, inputs_.slots, std::move(sums), longest_scores));
+    for (const std::string& bytes : sums) {
+      PassSums of_slot;
+      if (bytes.size() != sizeof of_slot) return Error{"a rank has learned from other answers than this one", "", {}};
+      std::memcpy(&of_slot, bytes.data(), sizeof of_slot);
+      all_.add(of_slot);
     }
     ++report_.optimizer_steps;
     if (inputs_.move_policy) {
@@ -194,6 +253,26 @@ class PolicyUpdate {
       report_.critic_gradient_norm += moved.gradient_norm;
       report_.skipped_steps += moved.skipped;
     }
+    return {};
+  }
+
+  Result<void> learn_pass(const AnswerPass& pass, std::int64_t all_tokens, std::int64_t all_answers) {
+    PassTokens tokens = tokens_of(pass);
+    const std::vector<std::uint8_t> mask(tokens.sampled.size(), 1);
+    std::vector<double> weights = token_weights(mask, tokens.starts, options_.mean, all_tokens, all_answers);
+    if (options_.token_scale > 0)
+      for (double& weight : weights) weight /= options_.token_scale;
+    if (inputs_.move_policy) {
+      KW_TRY_VOID(learn_policy(pass, tokens, mask, weights));
+    } else {
+      note_mismatch(tokens);
+      slot_.tokens += static_cast<double>(mask.size());
+    }
+    if (inputs_.critic != nullptr) KW_TRY_VOID(learn_values(pass, tokens, mask, all_tokens));
+    slot_.trained_tokens += static_cast<double>(pass.batch.tokens.size());
+    const int trained = (inputs_.move_policy ? 1 : 0) + (inputs_.critic != nullptr ? 1 : 0);
+    if (inputs_.model != nullptr)
+      slot_.flops += trained * training_flops(*inputs_.model, pass.batch, inputs_.train_base);
     return {};
   }
 
@@ -214,32 +293,32 @@ class PolicyUpdate {
         const KlTerm term = kl_term(options_.kl_estimator, scores.log_prob[i], tokens.reference[i]);
         slope += inputs_.kl_coefficient * weights[i] * term.d_log_prob;
         all += inputs_.kl_coefficient * weights[i] * term.value;
-        kl_reference_ += term.value;
+        slot_.kl_reference += term.value;
       }
       if (options_.entropy_bonus != 0) {
         gradients.entropy[i] = static_cast<float>(-options_.entropy_bonus * weights[i]);
         all -= options_.entropy_bonus * weights[i] * scores.entropy[i];
       }
       gradients.log_prob[i] = static_cast<float>(slope);
-      entropy_ += scores.entropy[i];
-      importance_ += importance[i];
+      slot_.entropy += scores.entropy[i];
+      slot_.importance += importance[i];
     }
     note_mismatch(tokens);
     const auto count = static_cast<double>(scores.log_prob.size());
-    tokens_ += count;
-    report_.loss += all;
-    report_.policy_loss += loss.loss;
-    report_.clipped += loss.clipped * count;
-    report_.clipped_dual += loss.clipped_dual * count;
-    report_.kl_old += loss.kl * count;
+    slot_.tokens += count;
+    slot_.loss += all;
+    slot_.policy_loss += loss.loss;
+    slot_.clipped += loss.clipped * count;
+    slot_.clipped_dual += loss.clipped_dual * count;
+    slot_.kl_old += loss.kl * count;
     return inputs_.policy.backward(gradients);
   }
 
   void note_mismatch(const PassTokens& tokens) {
     for (std::size_t i = 0; i < tokens.old.size(); ++i) {
       const double difference = static_cast<double>(tokens.old[i]) - tokens.sampled[i];
-      mismatch_ += kl_term(KlEstimator::k3, tokens.sampled[i], tokens.old[i]).value;
-      report_.mismatch_most = std::max(report_.mismatch_most, std::abs(difference));
+      slot_.mismatch += kl_term(KlEstimator::k3, tokens.sampled[i], tokens.old[i]).value;
+      slot_.mismatch_most = std::max(slot_.mismatch_most, std::abs(difference));
     }
   }
 
@@ -252,23 +331,29 @@ class PolicyUpdate {
     ScoreGradients gradients;
     gradients.log_prob.assign(scores.log_prob.size(), 0);
     gradients.value.assign(loss.d_value.begin(), loss.d_value.end());
-    report_.value_loss += loss.loss;
-    value_clipped_ += loss.clipped * static_cast<double>(mask.size());
-    value_tokens_ += static_cast<double>(mask.size());
+    slot_.value_loss += loss.loss;
+    slot_.value_clipped += loss.clipped * static_cast<double>(mask.size());
+    slot_.value_tokens += static_cast<double>(mask.size());
     return inputs_.critic->backward(gradients);
   }
 
   void finish_report() {
-    const double tokens = std::max(tokens_, 1.0), steps = std::max(report_.optimizer_steps, 1);
-    for (double* sum : {&report_.clipped, &report_.clipped_dual, &report_.kl_old}) *sum /= tokens;
-    for (double* sum : {&report_.loss, &report_.policy_loss, &report_.gradient_norm, &report_.value_loss,
-                        &report_.critic_gradient_norm})
-      *sum /= steps;
-    report_.entropy = entropy_ / tokens;
-    report_.mismatch_kl = mismatch_ / tokens;
-    if (tokens_ > 0) report_.importance = importance_ / tokens;
-    if (inputs_.kl_coefficient > 0 && tokens_ > 0) report_.kl_reference = kl_reference_ / tokens;
-    report_.value_clipped = value_clipped_ / std::max(value_tokens_, 1.0);
+    const double tokens = std::max(all_.tokens, 1.0), steps = std::max(report_.optimizer_steps, 1);
+    report_.clipped = all_.clipped / tokens;
+    report_.clipped_dual = all_.clipped_dual / tokens;
+    report_.kl_old = all_.kl_old / tokens;
+    report_.loss = all_.loss / steps;
+    report_.policy_loss = all_.policy_loss / steps;
+    report_.value_loss = all_.value_loss / steps;
+    for (double* sum : {&report_.gradient_norm, &report_.critic_gradient_norm}) *sum /= steps;
+    report_.entropy = all_.entropy / tokens;
+    report_.mismatch_kl = all_.mismatch / tokens;
+    report_.mismatch_most = all_.mismatch_most;
+    if (all_.tokens > 0) report_.importance = all_.importance / tokens;
+    if (inputs_.kl_coefficient > 0 && all_.tokens > 0) report_.kl_reference = all_.kl_reference / tokens;
+    report_.value_clipped = all_.value_clipped / std::max(all_.value_tokens, 1.0);
+    report_.trained_tokens = std::llround(all_.trained_tokens);
+    report_.flops += all_.flops;
     report_.answers = static_cast<std::int64_t>(teaching_.size());
     for (const std::size_t i : teaching_) report_.tokens += static_cast<std::int64_t>(answers_[i].tokens.size());
     report_.advantages = spread_of(facts_, teaching_, [](const TokenFacts& facts) { return facts.advantage; });
@@ -282,8 +367,8 @@ class PolicyUpdate {
   std::vector<TokenFacts> facts_;  // by answer
   std::vector<std::size_t> teaching_;
   UpdateReport report_;
-  double tokens_ = 0, entropy_ = 0, importance_ = 0, mismatch_ = 0, kl_reference_ = 0;
-  double value_clipped_ = 0, value_tokens_ = 0;
+  PassSums slot_;  // of the slot that is being learned from
+  PassSums all_;   // of all slots of all mini-batches
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 // From answers to weights: scores under the current, the frozen and the critic's weights, losses, gradients, optimizer
-// steps. Denominators are those of a whole mini-batch, however many passes it takes.
+// steps. Denominators are those of a whole mini-batch, however many passes, slots and ranks it takes.
 
 #include <functional>
 
@@ -21,6 +21,9 @@ struct UpdateInputs {
   double kl_coefficient = 0;
   bool move_policy = true;  // false: the critic alone learns
   std::uint64_t seed = 0;   // of the order of answers
+  // Each rank has all answers, and learns from those of its slots. The report is that of all.
+  Communicator* ranks = nullptr;
+  std::int64_t slots = 1;
 };
 
 struct Spread {

@@ -11,6 +11,8 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "model/decoder/schedule.h"
+#include "model/distributed/shared_run.h"
+#include "model/distributed/slots.h"
 
 namespace kw {
 namespace {
@@ -75,16 +77,19 @@ class ReinforceRun {
       if (options_.evaluations > 0) {
         KW_TRY(summary_.before, evaluate());
       }
-      if (!interrupted()) KW_TRY_VOID(save(summary_.before));
+      KW_TRY_VOID(look_for_interrupt());
+      if (!stop_) KW_TRY_VOID(save(summary_.before));
     }
     if (exam_open_) KW_TRY_VOID(evaluate_and_save());
     while (!over() && summary_.stopped.empty()) {
-      if (interrupted()) break;
+      KW_TRY_VOID(look_for_interrupt());
+      if (stop_) break;
       KW_TRY(const bool whole, step());
       if (!whole) break;
       KW_TRY_VOID(evaluate_and_save());
     }
-    summary_.interrupted = exam_open_ || (interrupted() && !over() && summary_.stopped.empty());
+    KW_TRY_VOID(look_for_interrupt());
+    summary_.interrupted = exam_open_ || (stop_ && !over() && summary_.stopped.empty());
     const bool begun = now_.step > 0 || saved_step_ == 0;  // else the first exam is still to be held
     if (summary_.interrupted && begun && saved_step_ != now_.step) KW_TRY_VOID(save(std::nullopt));
     KW_TRY_VOID(log_.flush());
@@ -93,6 +98,25 @@ class ReinforceRun {
   }
 
  private:
+  // Who is interrupted stops all ranks, at the same place.
+  Result<void> look_for_interrupt() {
+    KW_TRY(stop_, any_rank(options_.ranks, stop_ || interrupted()));
+    return {};
+  }
+
+  // A run keeps the slots that it began with: they decide its bits.
+  Result<void> decide_slots(const Json* facts) {
+    slots_ = options_.slots > 0 ? options_.slots : options_.ranks != nullptr ? usual_slots : 1;
+    if (facts != nullptr) {
+      const Json slots = facts->value("slots", Json(1));  // checkpoints of older programs lack them
+      const std::int64_t began_with = slots.is_number_integer() ? slots.get<std::int64_t>() : 0;
+      if (options_.slots > 0 && began_with != options_.slots)
+        return Error{fmt::format("this run began with {} slots, not {}", began_with, options_.slots), "", {}};
+      slots_ = began_with;
+    }
+    return check_slots(slots_, options_.ranks);
+  }
+
   bool over() const {
     if (options_.minutes <= 0) return now_.step >= options_.steps;
     // One more step when at least half of it fits.
@@ -102,13 +126,15 @@ class ReinforceRun {
 
   Result<bool> restore() {
     now_.steps = options_.minutes > 0 ? 0 : options_.steps;
-    KW_TRY(const auto latest, checkpoints_.latest());
+    KW_TRY(const auto latest, latest_of_all(options_.ranks, checkpoints_));
+    if (!latest) KW_TRY_VOID(decide_slots(nullptr));
     if (!latest) return false;
     const Json& facts = latest->facts;
     const auto broken = [&](const std::string& what) { return Error{what, "", {latest->folder.string(), 0, 0}}; };
     if (facts.value("kind", "") != "rl") return broken("not a checkpoint of reinforcement learning");
     if (facts.value("start", "") != options_.start)
       return Error{"this run started from other weights", "name the model that it started from, or another folder", {}};
+    KW_TRY_VOID(decide_slots(&facts));
     KW_TRY_VOID(models_.policy.trainer().restore_state((latest->folder / "trainer").string()));
     if (models_.critic != nullptr) KW_TRY_VOID(models_.critic->restore_state((latest->folder / "critic").string()));
     KW_TRY(const std::string curriculum, read_file(latest->folder / "curriculum.json"));
@@ -162,6 +188,7 @@ class ReinforceRun {
                             .episode = hooks_.episode};
     KW_TRY(const StepConversations held, hold_step_conversations(source, options_));
     if (held.interrupted) {
+      stop_ = true;
       curriculum_ = curriculum_before;
       next_episode_ = episode_before;
       return false;
@@ -178,11 +205,14 @@ class ReinforceRun {
                         .critic_learning_rate = options_.critic_learning_rate * guard_.rate_share(),
                         .kl_coefficient = models_.reference != nullptr ? kl_.coefficient : 0,
                         .move_policy = !warming_up,
-                        .seed = Random(options_.seed, static_cast<std::uint64_t>(now_.step)).next()};
+                        .seed = Random(options_.seed, static_cast<std::uint64_t>(now_.step)).next(),
+                        .ranks = options_.ranks,
+                        .slots = slots_};
     KW_TRY(const UpdateReport update, update_policy(inputs, held.answers, options_.update));
     const double update_s = seconds_since(start);
     ++now_.step;
-    now_.seconds += held.wall_s + update_s;
+    // By minutes the clock of rank 0 says when it is over.
+    KW_TRY(now_.seconds, first_says(options_.ranks, now_.seconds + held.wall_s + update_s));
     return finish_step(held, update, update_s, warming_up);
   }
 
@@ -210,7 +240,7 @@ class ReinforceRun {
                                               .tier = tier,
                                               .skipped = update.skipped_steps > 0});
       if (advice.action != GuardAction::none) {
-        if (hooks_.notice) hooks_.notice(advice.message);
+        if (hooks_.notice && is_first(options_.ranks)) hooks_.notice(advice.message);
         KW_TRY_VOID(log_.text(now_.step, "guard", advice.message));
       }
       if (advice.action == GuardAction::stop) summary_.stopped = advice.message;
@@ -241,16 +271,24 @@ class ReinforceRun {
     const double each = now_.seconds / static_cast<double>(now_.step);
     now_.left_s = std::max(0.0, options_.minutes > 0 ? options_.minutes * 60 - now_.seconds
                                                      : each * static_cast<double>(options_.steps - now_.step));
-    if (hooks_.progress) hooks_.progress(now_);
+    if (hooks_.progress && is_first(options_.ranks)) hooks_.progress(now_);
   }
 
+  // Rank 0 is examined, all have its weights; the others hear what came out of it.
   Result<std::optional<HeldOutScore>> evaluate() {
     if (!hooks_.evaluate) return std::optional<HeldOutScore>();
-    KW_TRY(HeldOutScore score, hooks_.evaluate(now_.step));
-    if (interrupted()) return std::optional<HeldOutScore>();  // half an exam says nothing
-    KW_TRY_VOID(log_.metrics(now_.step, score.metrics));
-    if (hooks_.evaluated) hooks_.evaluated(now_.step, score);
-    return std::optional(std::move(score));
+    const Communicator::Patience patience(options_.ranks, alone_s);
+    std::optional<HeldOutScore> score;
+    if (is_first(options_.ranks)) {
+      KW_TRY(score, hooks_.evaluate(now_.step));
+    }
+    KW_TRY_VOID(look_for_interrupt());
+    if (stop_) return std::optional<HeldOutScore>();  // half an exam says nothing
+    KW_TRY(const double value, first_says(options_.ranks, score ? score->score : 0));
+    if (!score) score = HeldOutScore{value, {}, ""};
+    KW_TRY_VOID(log_.metrics(now_.step, score->metrics));
+    if (hooks_.evaluated && is_first(options_.ranks)) hooks_.evaluated(now_.step, *score);
+    return score;
   }
 
   bool evaluation_due() const {
@@ -267,7 +305,7 @@ class ReinforceRun {
     if (due) {
       KW_TRY(score, evaluate());
       // An exam that was interrupted is held when the run goes on, with the same weights.
-      exam_open_ = interrupted() && !score && hooks_.evaluate;
+      exam_open_ = stop_ && !score && hooks_.evaluate;
       if (exam_open_) return {};
       ++evaluations_;
       if (score) summary_.after = score;
@@ -292,14 +330,17 @@ class ReinforceRun {
                         {"after", summary_.after ? to_json(*summary_.after) : Json()},
                         {"stopped", summary_.stopped},
                         {"exam_open", exam_open_},
+                        {"slots", slots_},
                         {"rates", to_json(now_.rates)}};
     const std::optional<double> value = score ? std::optional(score->score) : std::nullopt;
-    KW_TRY([[maybe_unused]] const Checkpoint saved,
-           checkpoints_.save(now_.step, value, facts, [&](const fs::path& folder) -> Result<void> {
-             KW_TRY_VOID(write_file_atomic(folder / "curriculum.json", curriculum_.state()));
-             if (models_.critic != nullptr) KW_TRY_VOID(models_.critic->save_state((folder / "critic").string()));
-             return models_.policy.trainer().save_state((folder / "trainer").string());
-           }));
+    KW_TRY_VOID(save_for_all(options_.ranks, checkpoints_, now_.step, value, facts,
+                             [&](const fs::path& folder) -> Result<void> {
+                               if (is_first(options_.ranks))
+                                 KW_TRY_VOID(write_file_atomic(folder / "curriculum.json", curriculum_.state()));
+                               if (models_.critic != nullptr)
+                                 KW_TRY_VOID(models_.critic->save_state((folder / "critic").string()));
+                               return models_.policy.trainer().save_state((folder / "trainer").string());
+                             }));
     forget_conversations();
     saved_step_ = now_.step;
     return {};
@@ -307,10 +348,13 @@ class ReinforceRun {
 
   // What is in a checkpoint will not be held again.
   void forget_conversations() const {
-    if (options_.conversations.empty()) return;
+    if (options_.conversations.empty() || !is_first(options_.ranks)) return;
     for (std::int64_t step = std::max<std::int64_t>(saved_step_, 0) + 1; step <= now_.step; ++step) {
-      if (options_.keep_conversations > 0 && step % options_.keep_conversations == 0) continue;
-      remove_store(store_of(step));
+      if (options_.keep_conversations > 0 && step % options_.keep_conversations == 0) {
+        remove_part_stores(store_of(step));
+      } else {
+        remove_store(store_of(step));
+      }
     }
   }
 
@@ -334,6 +378,8 @@ class ReinforceRun {
   std::int64_t saved_step_ = -1;
   std::int64_t evaluations_ = 0;
   bool exam_open_ = false;  // the exam after this step was interrupted
+  bool stop_ = false;       // somebody was interrupted
+  std::int64_t slots_ = 1;
 };
 
 }  // namespace

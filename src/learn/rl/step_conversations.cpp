@@ -3,12 +3,16 @@
 #include <chrono>
 #include <set>
 
+#include "agents/episode/episode_bytes.h"
 #include "agents/episode/judge_failures.h"
+#include "base/bytes.h"
+#include "model/distributed/communicator.h"
 
 namespace kw {
 namespace {
 
-constexpr int most_draws = 20;  // for a task that the step does not have yet
+constexpr int most_draws = 20;                                   // for a task that the step does not have yet
+constexpr std::uint64_t longest_share = std::uint64_t{1} << 32;  // bytes of the conversations that a rank held
 
 class Step {
  public:
@@ -17,7 +21,8 @@ class Step {
   Result<StepConversations> run() {
     const auto start = std::chrono::steady_clock::now();
     if (!source_.store.empty()) {
-      KW_TRY(store_, EpisodeStore::open(source_.store));
+      const int rank = rank_number(options_.ranks);
+      KW_TRY(store_, EpisodeStore::open(rank == 0 ? source_.store : part_store(source_.store, rank)));
     }
     KW_TRY(Decoder* const decoder, source_.learner.decoder());
     Rollout rollout(*decoder, &source_.learner.dialect().tokenizer());
@@ -57,6 +62,34 @@ class Step {
       }
       ++next_task_;
     }
+    KW_TRY(std::vector<Episode> episodes, hold(rollout, requests));
+    for (Episode& episode : episodes) {
+      if (!made_.interrupted) KW_TRY_VOID(record(episode));
+      made_.episodes.push_back(std::move(episode));
+    }
+    return check_judge();
+  }
+
+  // This rank's share of the requests, and then everybody's conversations in the order of the requests.
+  Result<std::vector<Episode>> hold(Rollout& rollout, const std::vector<EpisodeRequest>& requests) {
+    const auto count = static_cast<std::int64_t>(requests.size());
+    const ShareRange own = share_of(count, rank_number(options_.ranks), rank_count(options_.ranks));
+    KW_TRY(std::vector<Episode> episodes,
+           hold_here(rollout, {requests.begin() + own.begin, requests.begin() + own.end}));
+    bool unfinished = false;
+    for (Episode& episode : episodes) {
+      unfinished = unfinished || episode.end == EpisodeEnd::unfinished;
+      if (source_.pay)
+        for (Turn& turn : episode.turns)
+          for (TurnSample& sample : turn.samples) source_.pay(episode, turn, sample);
+    }
+    KW_TRY(unfinished, any_rank(options_.ranks, unfinished));
+    made_.interrupted = made_.interrupted || unfinished;
+    if (made_.interrupted || rank_count(options_.ranks) == 1) return episodes;
+    return share(std::move(episodes), requests);
+  }
+
+  Result<std::vector<Episode>> hold_here(Rollout& rollout, std::vector<EpisodeRequest> requests) {
     EngineOptions engine_options;
     engine_options.episode = options_.episode;
     engine_options.in_flight = options_.in_flight;
@@ -74,18 +107,52 @@ class Step {
     made_.seconds.judging += statistics.seconds.judging;
     made_.seconds.both += statistics.seconds.both;
     made_.seconds.judge_work += statistics.seconds.judge_work;
-    made_.sampled_tokens += statistics.sampled_tokens;
-    made_.kernels += statistics.kernels;
-    made_.judged += statistics.judged;
-    for (Episode& episode : episodes) {
-      made_.interrupted = made_.interrupted || episode.end == EpisodeEnd::unfinished;
-      if (source_.pay)
-        for (Turn& turn : episode.turns)
-          for (TurnSample& sample : turn.samples) source_.pay(episode, turn, sample);
-      if (!made_.interrupted) KW_TRY_VOID(record(episode));
-      made_.episodes.push_back(std::move(episode));
+    std::vector<double> counts{static_cast<double>(statistics.sampled_tokens), static_cast<double>(statistics.kernels),
+                               static_cast<double>(statistics.judged)};
+    if (options_.ranks != nullptr) KW_TRY_VOID(options_.ranks->all_reduce(counts));
+    made_.sampled_tokens += static_cast<std::int64_t>(counts[0]);
+    made_.kernels += static_cast<std::int64_t>(counts[1]);
+    made_.judged += static_cast<std::int64_t>(counts[2]);
+    return episodes;
+  }
+
+  Result<std::vector<Episode>> share(std::vector<Episode> own, const std::vector<EpisodeRequest>& requests) {
+    Communicator& ranks = *options_.ranks;
+    ByteWriter writer;
+    for (const Episode& episode : own) writer.text(to_bytes(episode));
+    KW_TRY(const auto all, ranks.all_gather(writer.bytes(), longest_share));
+    std::vector<Episode> episodes;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      if (rank == ranks.rank()) {
+        for (Episode& episode : own) episodes.push_back(std::move(episode));
+        continue;
+      }
+      ByteReader reader(all[static_cast<std::size_t>(rank)]);
+      const ShareRange theirs = share_of(static_cast<std::int64_t>(requests.size()), rank, ranks.size());
+      for (std::int64_t i = theirs.begin; i < theirs.end; ++i) {
+        auto episode = episode_from_bytes(reader.text(), requests[static_cast<std::size_t>(i)]);
+        if (!episode.ok())
+          return Error{"rank " + std::to_string(rank) +
+                           " held another conversation than it was asked for: " + episode.error().message,
+                       "start all ranks with the same arguments",
+                       {}};
+        if (ranks.is_first()) KW_TRY_VOID(keep(*episode));
+        episodes.push_back(std::move(episode).value());
+      }
     }
-    return check_judge();
+    return episodes;
+  }
+
+  // What another rank held, in the step's store.
+  Result<void> keep(const Episode& episode) {
+    if (!store_) return {};
+    const std::string identity = episode_identity(episode.request, options_.episode, source_.model);
+    KW_TRY(const auto known, store_->find(identity));
+    if (known && known->end != EpisodeEnd::unfinished) return {};
+    if (!known) KW_TRY_VOID(store_->begin(identity, episode.request, source_.model));
+    for (std::size_t turn = known ? known->turns.size() : 0; turn < episode.turns.size(); ++turn)
+      KW_TRY_VOID(store_->add_turn(identity, episode.turns[turn]));
+    return store_->finish(identity, episode);
   }
 
   Result<void> check_judge() {
@@ -132,11 +199,23 @@ class Step {
 
 }  // namespace
 
+std::filesystem::path part_store(const std::filesystem::path& store, int rank) {
+  return store.string() + ".rank-" + std::to_string(rank);
+}
+
 void remove_store(const std::filesystem::path& file) {
-  for (const char* part : {"", "-wal", "-shm"}) {
-    std::error_code ignored;
-    std::filesystem::remove(file.string() + part, ignored);
-  }
+  std::error_code ignored;
+  for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + part, ignored);
+  remove_part_stores(file);
+}
+
+void remove_part_stores(const std::filesystem::path& file) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> parts;
+  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path(), ignored))
+    if (entry.path().filename().string().starts_with(file.filename().string() + ".rank-"))
+      parts.push_back(entry.path());
+  for (const auto& path : parts) std::filesystem::remove(path, ignored);
 }
 
 Result<StepConversations> hold_step_conversations(const StepSource& source, const ReinforceOptions& options) {

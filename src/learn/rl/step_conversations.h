@@ -1,7 +1,7 @@
 #pragma once
 // The conversations of one step: tasks drawn by the curriculum, a group of conversations about each, and for DAPO
 // further tasks in place of those that taught nothing. Which conversations these are depends on the arguments alone;
-// those that a store has already are not held again.
+// those that a store has already are not held again. Ranks hold a share each and then have all of them.
 
 #include <filesystem>
 #include <functional>
@@ -22,7 +22,7 @@ struct StepConversations {
   int refills = 0;
   bool interrupted = false;  // what there is, is not all
 
-  // Of what was done here; what was read from a store is not counted.
+  // Of what was done, by all ranks; what was read from a store is not counted. Seconds are those of rank 0.
   OverlapClock::Seconds seconds;
   double wall_s = 0;
   std::int64_t sampled_tokens = 0;
@@ -42,13 +42,17 @@ struct StepSource {
   std::string model;            // identifies the weights in the store
   std::filesystem::path store;  // SQLite file; empty: none
   PayAnswer pay;                // may be empty
-  EpisodeHooks episode;         // who wants to watch
+  EpisodeHooks episode;         // who wants to watch those that are held here
 };
 
 // An error also when the judge itself failed for most kernels.
 Result<StepConversations> hold_step_conversations(const StepSource& source, const ReinforceOptions& options);
 
-// A store's files.
+// Where a rank other than 0 keeps the conversations of a step that is not over: beside the store, which gets them all.
+std::filesystem::path part_store(const std::filesystem::path& store, int rank);
+
+// A store's files, and those beside it that ranks left.
 void remove_store(const std::filesystem::path& file);
+void remove_part_stores(const std::filesystem::path& file);
 
 }  // namespace kw

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <ctime>
 
 #include "base/interrupt.h"
 #include "learn/sft/lesson_feed.h"
 #include "model/decoder/pass_work.h"
+#include "model/distributed/shared_run.h"
+#include "model/distributed/slots.h"
 
 namespace kw {
 namespace {
@@ -18,7 +21,8 @@ using Json = nlohmann::ordered_json;
 // Of the steps that say how fast training is. The first ones allocate memory and compile kernels.
 constexpr std::int64_t unmeasured_steps = 1;
 constexpr std::int64_t least_measured_steps = 1, most_measured_steps = 40;
-constexpr double measured_share = 0.03;  // of the minutes, unless the fewest steps take longer
+constexpr std::uint64_t longest_sums = 1 << 16;  // bytes of what a rank's slots came to
+constexpr double measured_share = 0.03;          // of the minutes, unless the fewest steps take longer
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -49,7 +53,9 @@ class SupervisedRun {
     LessonFeed feed(lessons_, dialect_, position_, options_.producers);
     if (exam_open_) KW_TRY_VOID(evaluate_and_save());
     const auto over = [this] { return now_.steps > 0 && now_.step >= now_.steps; };
-    while (!over() && !interrupted()) {
+    while (!over()) {
+      KW_TRY(const bool stop, any_rank(options_.ranks, interrupted()));
+      if (stop) break;
       KW_TRY_VOID(step(feed));
       if (now_.step % options_.log_every == 0 || now_.step == now_.steps) KW_TRY_VOID(report());
       KW_TRY_VOID(evaluate_and_save());
@@ -66,7 +72,8 @@ class SupervisedRun {
  private:
   Result<void> restore() {
     now_.steps = options_.minutes > 0 ? 0 : options_.steps;
-    KW_TRY(const auto latest, checkpoints_.latest());
+    KW_TRY(const auto latest, latest_of_all(options_.ranks, checkpoints_));
+    KW_TRY_VOID(decide_slots(latest ? &latest->facts : nullptr));
     if (!latest) return {};
     KW_TRY_VOID(trainer_.restore_state((latest->folder / "trainer").string()));
     try {
@@ -90,6 +97,23 @@ class SupervisedRun {
     return {};
   }
 
+  // A run keeps the slots that it began with: they decide its bits.
+  Result<void> decide_slots(const Json* facts) {
+    slots_ = options_.slots > 0 ? options_.slots : options_.ranks != nullptr ? usual_slots : 1;
+    if (facts != nullptr && facts->is_object()) {
+      // Older checkpoints do not name them.
+      const Json slots = facts->value("slots", Json(1));
+      const std::int64_t began_with = slots.is_number_integer() ? slots.get<std::int64_t>() : 0;
+      if (options_.slots > 0 && began_with != options_.slots)
+        return Error{
+            "this run began with " + std::to_string(began_with) + " slots, not " + std::to_string(options_.slots),
+            "",
+            {}};
+      slots_ = began_with;
+    }
+    return check_slots(slots_, options_.ranks);
+  }
+
   Schedule schedule() const {
     Schedule schedule;
     schedule.shape = options_.shape;
@@ -101,19 +125,26 @@ class SupervisedRun {
     return schedule;
   }
 
+  struct Pass {
+    std::int64_t slot = 0;
+    PackedBatch batch;
+  };
+
   // Lessons until the step's tokens are reached, in passes of bounded size.
-  Result<std::vector<PackedBatch>> draw(LessonFeed& feed, bool for_real = true) {
-    std::vector<PackedBatch> passes;
+  Result<std::vector<Pass>> draw(LessonFeed& feed, bool for_real = true) {
+    std::vector<Pass> passes;
     std::int64_t drawn = 0;
     while (drawn < options_.batch_tokens) {
       KW_TRY(const Lesson lesson, feed.next());
-      if (for_real && hooks_.lesson) hooks_.lesson(lesson);
+      if (for_real && hooks_.lesson && is_first(options_.ranks)) hooks_.lesson(lesson);
       const auto length = static_cast<std::int64_t>(lesson.tokens.size());
-      if (passes.empty() || passes.back().starts.back() + length > options_.pass_tokens) {
-        passes.emplace_back();
-        passes.back().starts = {0};
+      const std::int64_t slot = slot_at(drawn, options_.batch_tokens, slots_);
+      if (passes.empty() || passes.back().slot != slot ||
+          passes.back().batch.starts.back() + length > options_.pass_tokens) {
+        passes.push_back({slot, {}});
+        passes.back().batch.starts = {0};
       }
-      PackedBatch& batch = passes.back();
+      PackedBatch& batch = passes.back().batch;
       batch.tokens.insert(batch.tokens.end(), lesson.tokens.begin(), lesson.tokens.end());
       for (std::int64_t i = 0; i < length; ++i) batch.scored.push_back(i >= lesson.answer);
       batch.starts.push_back(static_cast<std::int64_t>(batch.tokens.size()));
@@ -132,23 +163,37 @@ class SupervisedRun {
     std::int64_t tokens = 0;
   };
 
-  // Forward and backward over a step's lessons; the gradients are the trainer's.
-  Result<PassedLoss> pass(const std::vector<PackedBatch>& passes) {
+  // Forward and backward over this rank's slots of a step; the gradients are the trainer's, the loss is that of all.
+  Result<PassedLoss> pass(const std::vector<Pass>& passes) {
     PassedLoss loss;
-    for (const PackedBatch& batch : passes) loss.tokens += std::ranges::count(batch.scored, 1);
-    for (const PackedBatch& batch : passes) {
-      KW_TRY(const TokenScores scores, trainer_.forward(batch));
-      for (const float log_prob : scores.log_prob) loss.sum -= log_prob;
-      ScoreGradients gradients;
-      gradients.log_prob.assign(scores.log_prob.size(), -1.0f / static_cast<float>(loss.tokens));
-      KW_TRY_VOID(trainer_.backward(gradients));
+    for (const Pass& each : passes) loss.tokens += std::ranges::count(each.batch.scored, 1);
+    std::vector<std::string> sums;
+    const ShareRange own = own_slots(slots_, options_.ranks);
+    for (std::int64_t slot = own.begin; slot < own.end; ++slot) {
+      double sum = 0;
+      for (const Pass& each : passes) {
+        if (each.slot != slot) continue;
+        KW_TRY(const TokenScores scores, trainer_.forward(each.batch));
+        for (const float log_prob : scores.log_prob) sum -= log_prob;
+        ScoreGradients gradients;
+        gradients.log_prob.assign(scores.log_prob.size(), -1.0f / static_cast<float>(loss.tokens));
+        KW_TRY_VOID(trainer_.backward(gradients));
+      }
+      if (slots_ > 1) KW_TRY_VOID(trainer_.end_slot(slot));
+      sums.emplace_back(reinterpret_cast<const char*>(&sum), sizeof sum);
+    }
+    KW_TRY(sums, share_slots(options_.ranks, slots_, std::move(sums), longest_sums));
+    for (const std::string& bytes : sums) {
+      double sum = 0;
+      if (bytes.size() == sizeof sum) std::memcpy(&sum, bytes.data(), sizeof sum);
+      loss.sum += sum;
     }
     return loss;
   }
 
   Result<void> step(LessonFeed& feed) {
     const Clock::time_point start = Clock::now();
-    KW_TRY(const std::vector<PackedBatch> passes, draw(feed));
+    KW_TRY(const std::vector<Pass> passes, draw(feed));
     KW_TRY(const PassedLoss loss, pass(passes));
     loss_sum_ += loss.sum;
     loss_tokens_ += loss.tokens;
@@ -160,7 +205,7 @@ class SupervisedRun {
     const double seconds = seconds_since(start);
     now_.seconds += seconds;
     recent_seconds_ += seconds;
-    for (const PackedBatch& batch : passes) {
+    for (const auto& [slot, batch] : passes) {
       recent_tokens_ += static_cast<std::int64_t>(batch.tokens.size());
       if (options_.model != nullptr) recent_flops_ += training_flops(*options_.model, batch, options_.train_base);
     }
@@ -170,16 +215,22 @@ class SupervisedRun {
   // Minutes become steps before the first one. The trainer is as it was afterwards, and so are the lessons.
   Result<void> decide_steps() {
     if (options_.minutes <= 0) return {};
-    const auto tell = [this] { return hooks_.decided ? hooks_.decided(now_.steps) : Result<void>(); };
+    const auto tell = [this] {
+      return hooks_.decided && is_first(options_.ranks) ? hooks_.decided(now_.steps) : Result<void>();
+    };
     if (now_.steps > 0) return tell();  // it goes on
     const Clock::time_point start = Clock::now();
     LessonFeed feed(lessons_, dialect_, position_, options_.producers);
     double measured = 0;
     std::int64_t steps = -unmeasured_steps;
     const double enough = measured_share * options_.minutes * 60;
-    while (steps < most_measured_steps && (steps < least_measured_steps || measured < enough) && !interrupted()) {
+    for (;;) {
+      // Rank 0's clock decides, so that all take the same steps.
+      const bool more = steps < most_measured_steps && (steps < least_measured_steps || measured < enough);
+      KW_TRY(const double goes_on, first_says(options_.ranks, more && !interrupted() ? 1 : 0));
+      if (goes_on == 0) break;
       const Clock::time_point began = Clock::now();
-      KW_TRY(const std::vector<PackedBatch> passes, draw(feed, false));
+      KW_TRY(const std::vector<Pass> passes, draw(feed, false));
       KW_TRY([[maybe_unused]] const PassedLoss loss, pass(passes));
       trainer_.clear_gradients();
       if (++steps > 0) measured += seconds_since(began);
@@ -187,7 +238,9 @@ class SupervisedRun {
     if (steps < least_measured_steps) return {};  // interrupted: nothing has begun
     now_.seconds += seconds_since(start);
     const double left = options_.minutes * 60 - now_.seconds;
-    now_.steps = now_.step + std::max<std::int64_t>(1, std::llround(left * static_cast<double>(steps) / measured));
+    const double fit = left * static_cast<double>(steps) / measured;
+    KW_TRY(const double fit_first, first_says(options_.ranks, fit));
+    now_.steps = now_.step + std::max<std::int64_t>(1, std::llround(fit_first));
     return tell();
   }
 
@@ -209,7 +262,7 @@ class SupervisedRun {
                        {"timing_s/cpu", process_cpu_seconds()}};
     if (options_.peak_flops > 0) metrics.emplace_back("perf/mfu", mfu);
     KW_TRY_VOID(log_.metrics(now_.step, metrics));
-    if (hooks_.progress) hooks_.progress(now_);
+    if (hooks_.progress && is_first(options_.ranks)) hooks_.progress(now_);
     if (!std::isfinite(now_.loss)) return Error{"the loss is not finite any more", "lower the learning rate", {}};
     return {};
   }
@@ -227,14 +280,21 @@ class SupervisedRun {
     const bool last = now_.step == now_.steps;
     std::optional<double> score;
     if (due) {
-      KW_TRY(Evaluation evaluation, hooks_.evaluate(now_.step));
+      // Rank 0 is examined, all have its weights.
+      const Communicator::Patience patience(options_.ranks, alone_s);
+      std::optional<Evaluation> evaluation;
+      if (is_first(options_.ranks)) {
+        KW_TRY(evaluation, hooks_.evaluate(now_.step));
+      }
       // Half an exam says nothing: it is held when the run goes on, with the same weights.
-      exam_open_ = interrupted();
+      KW_TRY(exam_open_, any_rank(options_.ranks, interrupted()));
       if (exam_open_) return {};
-      KW_TRY_VOID(log_.metrics(now_.step, evaluation.metrics));
-      score = evaluation.score;
-      if (hooks_.evaluated) hooks_.evaluated(now_.step, evaluation);
-      summary_.evaluation = std::move(evaluation);
+      if (evaluation) {
+        KW_TRY_VOID(log_.metrics(now_.step, evaluation->metrics));
+        score = evaluation->score;
+        if (hooks_.evaluated) hooks_.evaluated(now_.step, *evaluation);
+        summary_.evaluation = std::move(evaluation);
+      }
     }
     const bool saves = due || last || (options_.checkpoint_every > 0 && now_.step % options_.checkpoint_every == 0);
     return saves ? save(score) : Result<void>();
@@ -252,11 +312,12 @@ class SupervisedRun {
                         {"loss_tokens", loss_tokens_},
                         {"loss", now_.loss},
                         {"skipped_steps", skipped_},
-                        {"exam_open", exam_open_}};
-    KW_TRY([[maybe_unused]] const Checkpoint saved,
-           checkpoints_.save(now_.step, score, facts, [&](const std::filesystem::path& folder) -> Result<void> {
-             return trainer_.save_state((folder / "trainer").string());
-           }));
+                        {"exam_open", exam_open_},
+                        {"slots", slots_}};
+    KW_TRY_VOID(save_for_all(options_.ranks, checkpoints_, now_.step, score, facts,
+                             [&](const std::filesystem::path& folder) -> Result<void> {
+                               return trainer_.save_state((folder / "trainer").string());
+                             }));
     saved_step_ = now_.step;
     return {};
   }
@@ -272,6 +333,7 @@ class SupervisedRun {
 
   SupervisedProgress now_;
   SupervisedSummary summary_;
+  std::int64_t slots_ = 1;
   std::uint64_t position_ = 0;  // next lesson
   double loss_sum_ = 0;
   std::int64_t loss_tokens_ = 0;

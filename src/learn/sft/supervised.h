@@ -1,6 +1,7 @@
 #pragma once
 // Supervised training: lessons in, weights out. The loss is the mean negative log-probability of the answers' tokens;
-// prompts are read, not learned. Stopped and resumed, it ends with the same bits as undisturbed.
+// prompts are read, not learned. Stopped and resumed, it ends with the same bits as undisturbed. Ranks share a step by
+// its slots: with the same slots, any number of them ends with the same bits.
 
 #include <functional>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "learn/lesson/lesson.h"
 #include "model/decoder/schedule.h"
 #include "model/decoder/training.h"
+#include "model/distributed/communicator.h"
 
 namespace kw {
 
@@ -33,6 +35,11 @@ struct SupervisedOptions {
   const ModelDescription* model = nullptr;
   bool train_base = true;
   double peak_flops = 0;  // of the device
+  // The trainer's. All ranks read all lessons and learn from those of their slots; rank 0 logs, evaluates and saves.
+  Communicator* ranks = nullptr;
+  // Parts of a step (model/distributed/slots.h), a power of two. 0: those that the run began with, or 8 with ranks and
+  // 1 without.
+  std::int64_t slots = 0;
 };
 
 struct Evaluation {

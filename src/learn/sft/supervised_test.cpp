@@ -10,6 +10,8 @@
 #include "model/decoder/cpu_trainer.h"
 #include "model/decoder/pass_work.h"
 #include "model/decoder/presets.h"
+#include "model/distributed/ranks_for_tests.h"
+#include "model/distributed/shared_run.h"
 
 namespace kw {
 namespace {
@@ -105,6 +107,83 @@ TEST(Supervised, LossFallsFromThatOfAGuess) {
   ASSERT_TRUE(summary.ok()) << to_string(summary.error());
   EXPECT_GT(std::get<2>(log.lines.front()), 6.0);  // log(1024) is 6.9
   EXPECT_LT(summary->last.loss, 5.0);
+}
+
+// One process with as many slots is what any number of ranks must end with.
+struct RankRun {
+  std::vector<float> values;
+  LogInMemory log;
+};
+
+RankRun run_by_ranks(int size, const fs::path& folder, SupervisedOptions options, std::int64_t stop_after = 0) {
+  RankRun ended;
+  SupervisedHooks hooks;
+  hooks.progress = [&](const SupervisedProgress& now) {
+    if (now.step == stop_after) raise(SIGINT);
+  };
+  const auto learn = [&](Communicator* ranks) {
+    Classroom room = Classroom::make();
+    TrainingOptions training;
+    training.ranks = ranks;
+    const auto trainer = *make_cpu_trainer(room.team, initial_parameters(room.team, room.model, 3), {}, training, {});
+    Checkpoints checkpoints = *first_then_others(ranks, [&] { return Checkpoints::open(folder); });
+    LogInMemory log;
+    SupervisedOptions with_ranks = options;
+    with_ranks.ranks = ranks;
+    const auto summary =
+        train_supervised(*trainer, room.lessons, room.dialect, base_alone, with_ranks, checkpoints, log, hooks);
+    ASSERT_TRUE(summary.ok()) << to_string(summary.error());
+    if (!is_first(ranks)) return;
+    ended.values = values_of(*trainer, room.model);
+    ended.log = log;
+  };
+  if (size == 0) {
+    learn(nullptr);
+  } else {
+    with_ranks(size, [&](Communicator& ranks) { learn(&ranks); });
+  }
+  return ended;
+}
+
+TEST(SupervisedRanks, AnyNumberEndsWithTheSameBitsAndLogsTheSame) {
+  SupervisedOptions options = short_run();
+  options.slots = 4;
+  const RankRun expected = run_by_ranks(0, fresh_folder("ranks_alone"), options);
+  ASSERT_FALSE(expected.log.lines.empty());
+  for (const int size : {1, 2, 3}) {
+    const RankRun found = run_by_ranks(size, fresh_folder("ranks_" + std::to_string(size)), options);
+    EXPECT_TRUE(found.values == expected.values) << size;
+    EXPECT_EQ(found.log.lines, expected.log.lines) << size;
+  }
+}
+
+// Begun by two ranks, gone on with by one process that does not say how many slots there were.
+TEST(SupervisedRanks, ARunGoesOnWithAnotherNumberOfRanks) {
+  SupervisedOptions options = short_run();
+  options.slots = 4;
+  const RankRun expected = run_by_ranks(0, fresh_folder("ranks_undisturbed"), options);
+  const fs::path folder = fresh_folder("ranks_resumed");
+  install_interrupt_handling();
+  const RankRun stopped = run_by_ranks(2, folder, options, 4);
+  clear_interrupt();
+  EXPECT_FALSE(stopped.values == expected.values);
+  options.slots = 0;
+  EXPECT_TRUE(run_by_ranks(0, folder, options).values == expected.values);
+}
+
+TEST(SupervisedRanks, OtherSlotsThanTheRunsAreRefused) {
+  Classroom room = Classroom::make();
+  const fs::path folder = fresh_folder("ranks_slots");
+  SupervisedOptions options = short_run();
+  options.slots = 4;
+  run_by_ranks(0, folder, options);
+  options.slots = 8;
+  Checkpoints checkpoints = *Checkpoints::open(folder);
+  LogInMemory log;
+  const auto refused =
+      train_supervised(*room.trainer(), room.lessons, room.dialect, base_alone, options, checkpoints, log, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("began with 4 slots"), std::string::npos);
 }
 
 // Stopped after a checkpoint that is not at a point where something is logged, and gone on with by another process.

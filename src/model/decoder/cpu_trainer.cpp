@@ -9,6 +9,7 @@
 #include "model/decoder/base_weights.h"
 #include "model/decoder/cpu_head.h"
 #include "model/decoder/cpu_pass.h"
+#include "model/decoder/shared_step.h"
 #include "model/decoder/trainable_part.h"
 #include "model/decoder/trainer_state.h"
 #include "model/weights/huggingface_config.h"
@@ -25,6 +26,7 @@ class CpuTrainer final : public Trainer {
   Result<TokenScores> forward(const PackedBatch& batch) override;
   Result<void> backward(const ScoreGradients& gradients) override;
   void clear_gradients() override;
+  Result<void> end_slot(std::int64_t slot) override;
   Result<StepReport> step(double learning_rate) override;
   std::int64_t weights_version() const override { return weights_version_; }
   Result<void> read_parameters(Parameters& into) override;
@@ -34,6 +36,9 @@ class CpuTrainer final : public Trainer {
 
  private:
   BatchLimits limits() const;
+  PartOwner owner() const { return {rank_number(training_.ranks), rank_count(training_.ranks)}; }
+  // Whether slots are added up: always with ranks.
+  bool has_slots();
   std::vector<TrainablePart*> all_parts();
   std::int64_t first_learning_layer(const BatchPlan& plan) const;
   void add_embedding_gradient(const BatchPlan& plan, const float* dx, float* gradient);
@@ -53,6 +58,7 @@ class CpuTrainer final : public Trainer {
   bool has_forward_ = false;
   FloatBuffer dx_, d_scored_;
   std::int64_t weights_version_ = 0;
+  bool compared_ = false;  // with the other ranks' values
 };
 
 std::vector<float> initial_value_head(const TrainingOptions& training, std::int64_t hidden, std::uint64_t seed) {
@@ -89,17 +95,18 @@ CpuTrainer::CpuTrainer(ThreadTeam& team, BaseWeights base, std::vector<Adapter> 
     base_part_ = std::make_unique<TrainablePart>(
         "base", base_.values(), matrices_of(base_.layout()), optimizer_.eight_bit,
         optimizer_.kind == OptimizerKind::muon ? linear_weights(base_.description(), base_.layout())
-                                               : std::vector<MuonMatrix>{});
+                                               : std::vector<MuonMatrix>{},
+        owner());
   }
   for (std::size_t i = 0; i < adapters_.size(); ++i) {
     const auto size = static_cast<std::int64_t>(adapters_[i].values.size());
-    adapter_parts_.push_back(
-        std::make_unique<TrainablePart>("adapter." + std::to_string(i) + "." + adapters_[i].name, adapters_[i].values,
-                                        std::vector<TrainablePart::Range>{{0, size}}, optimizer_.eight_bit));
+    adapter_parts_.push_back(std::make_unique<TrainablePart>(
+        "adapter." + std::to_string(i) + "." + adapters_[i].name, adapters_[i].values,
+        std::vector<TrainablePart::Range>{{0, size}}, optimizer_.eight_bit, std::vector<MuonMatrix>{}, owner()));
   }
   if (!value_head_.empty()) {
     value_part_ = std::make_unique<TrainablePart>("value_head", value_head_, std::vector<TrainablePart::Range>{},
-                                                  optimizer_.eight_bit);
+                                                  optimizer_.eight_bit, std::vector<MuonMatrix>{}, owner());
   }
   const auto layers = static_cast<std::size_t>(base_.description().layers);
   kept_.streams.resize(layers);
@@ -238,12 +245,31 @@ void CpuTrainer::clear_gradients() {
   for (TrainablePart* part : all_parts()) part->clear_gradient(team_);
 }
 
+Result<void> CpuTrainer::end_slot(std::int64_t slot) {
+  for (TrainablePart* part : all_parts()) part->end_slot(team_, slot);
+  return {};
+}
+
+bool CpuTrainer::has_slots() {
+  return rank_count(training_.ranks) > 1 || !all_parts().front()->slot_gradients().empty();
+}
+
 Result<StepReport> CpuTrainer::step(double learning_rate) {
   StepReport report;
   report.learning_rate = learning_rate;
+  const std::vector<TrainablePart*> parts = all_parts();
+  const bool slots = has_slots();
+  if (slots) KW_TRY_VOID(reduce_gradients(training_.ranks, parts, !compared_));
+  compared_ = true;
   double squares = 0;
-  for (TrainablePart* part : all_parts()) {
-    if (part->used) squares += sum_of_squares(team_, part->gradient());
+  for (TrainablePart* part : parts) {
+    if (!part->used) continue;
+    if (slots) {
+      KW_TRY(const double of_part, gradient_squares(team_, training_.ranks, *part));
+      squares += of_part;
+    } else {
+      squares += sum_of_squares(team_, part->gradient());
+    }
   }
   report.gradient_norm = std::sqrt(squares);
   report.skipped = !std::isfinite(report.gradient_norm);
@@ -264,9 +290,10 @@ Result<StepReport> CpuTrainer::step(double learning_rate) {
                              .iterations = optimizer_.muon.iterations,
                              .weight_decay = step.weight_decay,
                              .gradient_scale = step.gradient_scale};
-    for (TrainablePart* part : all_parts()) {
+    for (TrainablePart* part : parts) {
       if (part->used) part->move(team_, step, muon_step);
     }
+    if (training_.ranks != nullptr) KW_TRY_VOID(gather_values(*training_.ranks, parts));
     ++weights_version_;
     has_forward_ = false;  // its activations are those of other weights
   }
@@ -295,14 +322,15 @@ Result<Adapter> CpuTrainer::read_adapter(std::int64_t index) {
 }
 
 Result<void> CpuTrainer::save_state(const std::string& folder) {
-  return save_trainer_state(folder, {weights_version_, to_huggingface_config(base_.description())}, all_parts());
+  return save_trainer_state(folder, {weights_version_, to_huggingface_config(base_.description())}, all_parts(),
+                            training_.ranks);
 }
 
 Result<void> CpuTrainer::restore_state(const std::string& folder) {
-  KW_TRY(const TrainerState state,
-         restore_trainer_state(folder, to_huggingface_config(base_.description()), all_parts()));
+  KW_TRY(const TrainerState state, restore_trainer_state(folder, to_huggingface_config(base_.description()),
+                                                         all_parts(), rank_number(training_.ranks)));
   weights_version_ = state.weights_version;
-  has_forward_ = false;
+  has_forward_ = compared_ = false;
   return {};
 }
 
@@ -326,6 +354,12 @@ Result<void> check_adapters(const ModelDescription& model, const std::vector<Ada
 }
 
 }  // namespace
+
+Result<void> Trainer::end_slot(std::int64_t) {
+  return Error{"this device's trainer takes a step as a whole: it has no slots that ranks could share",
+               "train on the CPU (--device cpu), or without ranks and slots",
+               {}};
+}
 
 Result<std::unique_ptr<Trainer>> make_cpu_trainer(ThreadTeam& team, Parameters parameters,
                                                   std::vector<Adapter> adapters, const TrainingOptions& training,

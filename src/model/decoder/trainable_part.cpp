@@ -4,14 +4,17 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 
 #include "base/check.h"
+#include "model/arithmetic/rows.h"
 #include "model/weights/nf4.h"
 
 namespace kw {
 namespace {
 
 constexpr std::int64_t chunk_blocks = 256;  // expanded at a time
+constexpr std::int64_t piece_floats = 1 << 14;
 
 // Index of the map's value nearest to x, |x| <= 1; of two as near, the smaller.
 class NearestCode {
@@ -74,7 +77,7 @@ std::uint8_t zero_code() { return nearest_code(0); }
 
 template <class T>
 TrainablePart::Array array_of(std::string name, std::vector<T>& values, bool is_float) {
-  return {std::move(name), std::as_writable_bytes(std::span(values)), is_float, false};
+  return {std::move(name), std::as_writable_bytes(std::span(values)), is_float, false, {}};
 }
 
 }  // namespace
@@ -92,10 +95,34 @@ std::vector<MuonMatrix> linear_weights(const ModelDescription& description, cons
 }
 
 TrainablePart::TrainablePart(std::string name, std::span<float> values, std::vector<Range> decayed, bool eight_bit,
-                             std::vector<MuonMatrix> matrices)
-    : name_(std::move(name)), values_(values), matrices_(std::move(matrices)), gradient_(values.size()) {
-  const auto all = static_cast<std::int64_t>(values.size());
+                             std::vector<MuonMatrix> matrices, PartOwner owner)
+    : name_(std::move(name)),
+      values_(values),
+      owner_(owner),
+      has_muon_(!matrices.empty()),
+      eight_bit_(eight_bit),
+      matrices_(std::move(matrices)),
+      gradient_(values.size()) {
   KW_CHECK(!eight_bit || matrices_.empty());
+  KW_CHECK(owner_.size >= 1 && owner_.rank >= 0 && owner_.rank < owner_.size);
+  set_ranges(decayed);
+  cut_into_pieces();
+  keep_own_range();
+  const auto count = static_cast<std::size_t>(own().size());
+  if (eight_bit) {
+    const auto blocks = static_cast<std::size_t>((own().size() + moment_block - 1) / moment_block);
+    first_code_.assign(count, zero_code());
+    second_code_.assign(count, zero_code());
+    first_largest_.resize(blocks);
+    second_largest_.resize(blocks);
+  } else {
+    first_.resize(count);
+    second_.resize(count);
+  }
+}
+
+void TrainablePart::set_ranges(const std::vector<Range>& decayed) {
+  const auto all = static_cast<std::int64_t>(values_.size());
   std::size_t matrix = 0;  // the next
   const auto append = [&](Range range, bool decays) {
     for (; range.begin < range.end && matrix < matrices_.size() && matrices_[matrix].offset < range.end; ++matrix) {
@@ -121,52 +148,137 @@ TrainablePart::TrainablePart(std::string name, std::span<float> values, std::vec
   }
   append({end, all}, false);
   KW_CHECK(matrix == matrices_.size());
-  if (eight_bit) {
-    const auto blocks = static_cast<std::size_t>((all + moment_block - 1) / moment_block);
-    first_code_.assign(values.size(), zero_code());
-    second_code_.assign(values.size(), zero_code());
-    first_largest_.resize(blocks);
-    second_largest_.resize(blocks);
-  } else {
-    first_.resize(values.size());
-    second_.resize(values.size());
+}
+
+// Without matrices a piece is a chunk of sum_of_squares(), and blocks of 8-bit moments are never cut.
+void TrainablePart::cut_into_pieces() {
+  static_assert(piece_floats % moment_block == 0);
+  const auto all = static_cast<std::int64_t>(values_.size());
+  std::int64_t at = 0;
+  const auto cut_until = [&](std::int64_t end) {
+    for (; at < end; at = pieces_.back().end) pieces_.push_back({at, std::min(at + piece_floats, end)});
+  };
+  for (const MuonMatrix& matrix : matrices_) {
+    cut_until(matrix.offset);
+    pieces_.push_back({at, at + matrix.out * matrix.in});
+    at = pieces_.back().end;
+  }
+  cut_until(all);
+  std::int64_t begin = 0;
+  for (int rank = 0; rank < owner_.size; ++rank) {
+    // The border that is nearest to an even share.
+    const std::int64_t even = share_of(all, rank, owner_.size).end;
+    std::int64_t end = begin;
+    for (const Range& piece : pieces_)
+      if (piece.end > begin && std::abs(piece.end - even) <= std::abs(end - even)) end = piece.end;
+    shares_.push_back({begin, rank + 1 == owner_.size ? all : end});
+    begin = shares_.back().end;
   }
 }
 
-void TrainablePart::clear_gradient(ThreadTeam& team) {
+void TrainablePart::keep_own_range() {
+  std::vector<AdamWRange> ranges;
+  for (AdamWRange range : ranges_) {
+    range.begin = std::max(range.begin, own().begin) - own().begin;
+    range.end = std::min(range.end, own().end) - own().begin;
+    if (range.begin < range.end) ranges.push_back(range);
+  }
+  ranges_ = std::move(ranges);
+  std::erase_if(matrices_,
+                [this](const MuonMatrix& matrix) { return matrix.offset < own().begin || matrix.offset >= own().end; });
+  for (MuonMatrix& matrix : matrices_) matrix.offset -= own().begin;
+}
+
+std::vector<double> TrainablePart::squares_of_pieces(ThreadTeam& team) const {
+  std::vector<double> squares;
+  for (const Range& piece : pieces_) {
+    if (piece.begin < own().begin || piece.begin >= own().end) continue;
+    squares.push_back(
+        sum_of_squares(team, std::span(gradient_).subspan(static_cast<std::size_t>(piece.begin),
+                                                          static_cast<std::size_t>(piece.end - piece.begin))));
+  }
+  return squares;
+}
+
+std::vector<std::int64_t> TrainablePart::piece_counts() const {
+  std::vector<std::int64_t> counts;
+  for (const ShareRange& share : shares_)
+    counts.push_back(std::ranges::count_if(
+        pieces_, [&](const Range& piece) { return piece.begin >= share.begin && piece.begin < share.end; }));
+  return counts;
+}
+
+namespace {
+
+// body(begin, count) over all of `size`, in parts that do not depend on the team.
+void for_parts(ThreadTeam& team, std::size_t size, const std::function<void(std::size_t, std::size_t)>& body) {
   constexpr std::size_t part_floats = 1 << 18;
-  team.run(static_cast<std::int64_t>((gradient_.size() + part_floats - 1) / part_floats), [&](std::int64_t part) {
+  team.run(static_cast<std::int64_t>((size + part_floats - 1) / part_floats), [&](std::int64_t part) {
     const std::size_t begin = static_cast<std::size_t>(part) * part_floats;
-    std::fill_n(gradient_.data() + begin, std::min(part_floats, gradient_.size() - begin), 0.0f);
+    body(begin, std::min(part_floats, size - begin));
   });
+}
+
+}  // namespace
+
+void TrainablePart::clear_gradient(ThreadTeam& team) {
+  for_parts(team, gradient_.size(),
+            [&](std::size_t begin, std::size_t count) { std::fill_n(gradient_.data() + begin, count, 0.0f); });
+  for (SlotGradient& slot : slot_gradients_) spare_.push_back(std::move(slot.values));
+  slot_gradients_.clear();
   used = false;
+}
+
+void TrainablePart::end_slot(ThreadTeam& team, std::int64_t slot) {
+  SlotGradient ended{{0, slot}, std::move(gradient_)};
+  if (spare_.empty()) {
+    gradient_.assign(values_.size(), 0.0f);
+  } else {
+    gradient_ = std::move(spare_.back());
+    spare_.pop_back();
+    for_parts(team, gradient_.size(),
+              [&](std::size_t begin, std::size_t count) { std::fill_n(gradient_.data() + begin, count, 0.0f); });
+  }
+  append_slot(slot_gradients_, std::move(ended), [&](SlotGradient& left, SlotGradient& right) {
+    for_parts(team, left.values.size(), [&](std::size_t begin, std::size_t count) {
+      for (std::size_t i = begin; i < begin + count; ++i) left.values[i] += right.values[i];
+    });
+    spare_.push_back(std::move(right.values));
+  });
+}
+
+void TrainablePart::take_only_slot() {
+  KW_CHECK(slot_gradients_.size() == 1);
+  gradient_.swap(slot_gradients_.front().values);
 }
 
 void TrainablePart::move(ThreadTeam& team, AdamWStep step, const MuonStep& muon_step) {
   step.step = ++steps;
   const float decay = step.weight_decay;
-  if (decay == 0 && first_code_.empty() && matrices_.empty()) {
-    adamw(team, step, values_, gradient_, first_, second_);
+  const std::span<float> values = own_part(values_), gradient = own_part(std::span(gradient_));
+  if (decay == 0 && !eight_bit_ && matrices_.empty()) {
+    adamw(team, step, values, gradient, first_, second_);
     return;
   }
-  if (has_muon()) muon(team, muon_step, matrices_, values_, gradient_, first_, muon_scratch_);
+  if (!matrices_.empty()) muon(team, muon_step, matrices_, values, gradient, first_, muon_scratch_);
   for (const AdamWRange& range : ranges_) {
     step.weight_decay = range.decays ? decay : 0;
     const auto begin = static_cast<std::size_t>(range.begin);
     const auto count = static_cast<std::size_t>(range.end) - begin;
-    if (!first_code_.empty()) {
+    if (eight_bit_) {
       move_eight_bit(team, step, range.begin, range.end);
     } else {
-      adamw(team, step, values_.subspan(begin, count), std::span(gradient_).subspan(begin, count),
+      adamw(team, step, values.subspan(begin, count), gradient.subspan(begin, count),
             std::span(first_).subspan(begin, count), std::span(second_).subspan(begin, count));
     }
   }
 }
 
-// Blocks lie at multiples of 256 of the part; where a range ends within one, its other elements are expanded and
-// rounded once more.
+// Counted from the own range's beginning, which is a block's. Blocks lie at multiples of 256; where a range ends within
+// one, its other elements are expanded and rounded once more.
 void TrainablePart::move_eight_bit(ThreadTeam& team, const AdamWStep& step, std::int64_t begin, std::int64_t end) {
-  const auto all = static_cast<std::int64_t>(values_.size());
+  const std::span<float> values = own_part(values_), gradient = own_part(std::span(gradient_));
+  const auto all = static_cast<std::int64_t>(values.size());
   const std::int64_t first_block = begin / moment_block;
   const std::int64_t end_block = (end + moment_block - 1) / moment_block;
   first_scratch_.resize(static_cast<std::size_t>(chunk_blocks * moment_block));
@@ -191,7 +303,7 @@ void TrainablePart::move_eight_bit(ThreadTeam& team, const AdamWStep& step, std:
     const auto at = static_cast<std::size_t>(from);
     const auto count = static_cast<std::size_t>(to - from);
     const auto scratch = static_cast<std::size_t>(from - offset);
-    adamw(team, step, values_.subspan(at, count), std::span(gradient_).subspan(at, count),
+    adamw(team, step, values.subspan(at, count), gradient.subspan(at, count),
           std::span(first_scratch_).subspan(scratch, count), std::span(second_scratch_).subspan(scratch, count));
     for_blocks([&](std::size_t block, std::size_t block_at, std::size_t block_count, std::size_t where) {
       const auto first = std::span(first_scratch_).subspan(where, block_count);
@@ -205,18 +317,32 @@ void TrainablePart::move_eight_bit(ThreadTeam& team, const AdamWStep& step, std:
 
 std::vector<TrainablePart::Array> TrainablePart::arrays() {
   std::vector<Array> arrays;
-  arrays.push_back({name_ + ".values", std::as_writable_bytes(values_), true, false});
-  arrays.push_back({name_ + ".gradient", std::as_writable_bytes(std::span(gradient_)), true, true});
-  if (first_code_.empty()) {
-    arrays.push_back(array_of(name_ + ".first_moment", first_, true));
-    arrays.push_back(array_of(name_ + ".second_moment", second_, true));
+  arrays.push_back({name_ + ".values", std::as_writable_bytes(values_), true, false, {}});
+  arrays.push_back({name_ + ".gradient", std::as_writable_bytes(std::span(gradient_)), true, true, {}});
+  // `elements` of the values have one element of the array.
+  const auto shared = [&](Array array, std::int64_t elements, std::int64_t bytes) {
+    for (const ShareRange& share : shares_)
+      array.shares.push_back(
+          {(share.begin + elements - 1) / elements * bytes, (share.end + elements - 1) / elements * bytes});
+    arrays.push_back(std::move(array));
+  };
+  if (!eight_bit_) {
+    shared(array_of(name_ + ".first_moment", first_, true), 1, 4);
+    shared(array_of(name_ + ".second_moment", second_, true), 1, 4);
   } else {
-    arrays.push_back(array_of(name_ + ".first_moment.codes", first_code_, false));
-    arrays.push_back(array_of(name_ + ".first_moment.largest", first_largest_, true));
-    arrays.push_back(array_of(name_ + ".second_moment.codes", second_code_, false));
-    arrays.push_back(array_of(name_ + ".second_moment.largest", second_largest_, true));
+    shared(array_of(name_ + ".first_moment.codes", first_code_, false), 1, 1);
+    shared(array_of(name_ + ".first_moment.largest", first_largest_, true), moment_block, 4);
+    shared(array_of(name_ + ".second_moment.codes", second_code_, false), 1, 1);
+    shared(array_of(name_ + ".second_moment.largest", second_largest_, true), moment_block, 4);
   }
   return arrays;
+}
+
+std::int64_t TrainablePart::moment_bytes() {
+  std::int64_t bytes = 0;
+  for (const Array& array : arrays())
+    if (!array.shares.empty()) bytes += static_cast<std::int64_t>(array.bytes.size());
+  return bytes;
 }
 
 }  // namespace kw

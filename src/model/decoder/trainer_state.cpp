@@ -33,8 +33,42 @@ Error damaged(const fs::path& path, const std::string& what) {
 
 ElementType type_of(const TrainablePart::Array& array) { return array.is_float ? ElementType::f32 : ElementType::u8; }
 
+std::size_t whole_bytes(const TrainablePart::Array& array) {
+  return array.shares.empty() ? array.bytes.size() : static_cast<std::size_t>(array.shares.back().end);
+}
+
 std::int64_t elements_of(const TrainablePart::Array& array) {
-  return static_cast<std::int64_t>(array.bytes.size() / bytes_of(type_of(array)));
+  return static_cast<std::int64_t>(whole_bytes(array) / bytes_of(type_of(array)));
+}
+
+// Rank 0 names the array whose turn it is; all send it their shares.
+OutgoingTensor outgoing_shared(const TrainablePart::Array& array, Communicator& ranks) {
+  return {array.name,
+          type_of(array),
+          {elements_of(array)},
+          [array, &ranks](std::vector<std::byte>& scratch) -> Result<std::span<const std::byte>> {
+            KW_TRY_VOID(ranks.broadcast(array.name));
+            scratch.resize(whole_bytes(array));
+            KW_TRY_VOID(ranks.gather(array.bytes, scratch, array.shares));
+            return std::span<const std::byte>(scratch);
+          }};
+}
+
+// Of ranks that write nothing, until rank 0 has all.
+Result<void> send_shares(Communicator& ranks, std::span<TrainablePart* const> parts) {
+  for (;;) {
+    KW_TRY(const std::string wanted, ranks.broadcast(""));
+    if (wanted.empty()) return {};
+    bool found = false;
+    for (TrainablePart* part : parts) {
+      for (const TrainablePart::Array& array : part->arrays()) {
+        if (array.name != wanted) continue;
+        found = true;
+        KW_TRY_VOID(ranks.gather(array.bytes, {}, array.shares));
+      }
+    }
+    if (!found) return Error{"rank 0 saves something else than this rank has", "", {}};
+  }
 }
 
 bool is_state_file(const std::string& name) { return name.starts_with("state-") && name.ends_with(".safetensors"); }
@@ -42,7 +76,11 @@ bool is_state_file(const std::string& name) { return name.starts_with("state-") 
 }  // namespace
 
 Result<void> save_trainer_state(const fs::path& folder, const TrainerState& state,
-                                std::span<TrainablePart* const> parts) {
+                                std::span<TrainablePart* const> parts, Communicator* ranks) {
+  const bool shared = rank_count(ranks) > 1;
+  if (shared && std::ranges::any_of(parts, [](const TrainablePart* part) { return part->used; }))
+    return Error{"ranks save between steps alone: each has a part of the gradient", "", {}};
+  if (!is_first(ranks)) return send_shares(*ranks, parts);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return Error{"cannot make the folder " + folder.string() + ": " + error.message(), "", {}};
@@ -63,10 +101,13 @@ Result<void> save_trainer_state(const fs::path& folder, const TrainerState& stat
     if (part->has_muon()) description["parts"][part->name()]["optimizer"] = "muon";
     for (const TrainablePart::Array& array : part->arrays()) {
       if (array.is_gradient && !part->used) continue;  // zero
-      tensors.push_back(outgoing(TensorView{array.name, type_of(array), {elements_of(array)}, array.bytes}));
+      tensors.push_back(shared && !array.shares.empty()
+                            ? outgoing_shared(array, *ranks)
+                            : outgoing(TensorView{array.name, type_of(array), {elements_of(array)}, array.bytes}));
     }
   }
   KW_TRY_VOID(write_safetensors(folder / name, std::move(tensors), {}));
+  if (shared) KW_TRY_VOID(ranks->broadcast(""));
   KW_TRY(const MappedFile file, MappedFile::open(folder / name));
   description["checksum"] = checksum_of(file.bytes());
   KW_TRY_VOID(write_file_atomic(folder / description_name, description.dump(2) + "\n", Durability::power_loss));
@@ -81,7 +122,7 @@ Result<void> save_trainer_state(const fs::path& folder, const TrainerState& stat
 }
 
 Result<TrainerState> restore_trainer_state(const fs::path& folder, const std::string& model,
-                                           std::span<TrainablePart* const> parts) {
+                                           std::span<TrainablePart* const> parts, int rank) {
   constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
   const fs::path description_path = folder / description_name;
   KW_TRY(const std::string text, read_file(description_path, max_description_bytes));
@@ -119,7 +160,8 @@ Result<TrainerState> restore_trainer_state(const fs::path& folder, const std::st
 
   struct Copy {
     std::span<std::byte> to;
-    std::span<const std::byte> from;  // empty: zeros
+    std::span<const std::byte> from;
+    bool is_zero = false;
   };
   struct PartState {
     TrainablePart* part;
@@ -145,26 +187,28 @@ Result<TrainerState> restore_trainer_state(const fs::path& folder, const std::st
     part_states.push_back({part, steps, used});
     for (const TrainablePart::Array& array : part->arrays()) {
       if (array.is_gradient && !used) {
-        copies.push_back({array.bytes, {}});
+        copies.push_back({array.bytes, {}, true});
         continue;
       }
       const auto tensor = std::ranges::find(content->tensors, array.name, &TensorView::name);
       if (tensor == content->tensors.end() || tensor->type != type_of(array) ||
-          tensor->bytes.size() != array.bytes.size()) {
+          tensor->bytes.size() != whole_bytes(array)) {
         return Error{"the training state does not fit: '" + array.name + "' is missing or of another size",
                      "the ranks of adapters and the optimizer's precision must be those of the saved run",
                      {path.string(), 0, 0}};
       }
-      copies.push_back({array.bytes, tensor->bytes});
+      const std::size_t begin =
+          array.shares.empty() ? 0 : static_cast<std::size_t>(array.shares[static_cast<std::size_t>(rank)].begin);
+      copies.push_back({array.bytes, tensor->bytes.subspan(begin, array.bytes.size()), false});
       ++taken;
     }
   }
   if (taken != content->tensors.size()) return damaged(path, "it has tensors that belong to no part");
 
   for (const Copy& copy : copies) {
-    if (copy.from.empty()) {
+    if (copy.is_zero) {
       std::ranges::fill(copy.to, std::byte{0});
-    } else {
+    } else if (!copy.to.empty()) {
       std::memcpy(copy.to.data(), copy.from.data(), copy.to.size());
     }
   }

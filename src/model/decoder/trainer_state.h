@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "model/decoder/trainable_part.h"
+#include "model/distributed/communicator.h"
 
 namespace kw {
 
@@ -17,10 +18,13 @@ struct TrainerState {
   std::string model;  // config.json's text: a state fits one shape of model
 };
 
+// With ranks a collective: rank 0 writes all, and has one array of the others' moments in memory at a time. The file
+// does not tell how many ranks there were.
 Result<void> save_trainer_state(const std::filesystem::path& folder, const TrainerState& state,
-                                std::span<TrainablePart* const> parts);
-// Either everything is taken over or nothing. `model` is what the file must say.
+                                std::span<TrainablePart* const> parts, Communicator* ranks = nullptr);
+// Either everything is taken over or nothing. `model` is what the file must say. Each rank reads the file and takes its
+// own share of the moments.
 Result<TrainerState> restore_trainer_state(const std::filesystem::path& folder, const std::string& model,
-                                           std::span<TrainablePart* const> parts);
+                                           std::span<TrainablePart* const> parts, int rank = 0);
 
 }  // namespace kw

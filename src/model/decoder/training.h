@@ -17,6 +17,8 @@
 
 namespace kw {
 
+class Communicator;
+
 // Sequences of any lengths, one after the other, without padding.
 struct PackedBatch {
   std::vector<std::int32_t> tokens;
@@ -53,6 +55,9 @@ struct TrainingOptions {
   // Besides, forward() may leave so many bytes of logits for backward(), which computes all others again.
   std::int64_t kept_logits_bytes = 32 << 20;
   std::int64_t usable_vocabulary = 0;  // logits beyond it are never considered (padding rows); 0: all
+  // Ranks that train the same weights together, each with some of a step's slots and a share of the optimizer's state.
+  // It must outlive the trainer. step() and save_state() are collectives then. Null: this process is alone.
+  Communicator* ranks = nullptr;
 };
 
 struct StepReport {
@@ -70,6 +75,9 @@ class Trainer {
   // Of the last forward(). Gradients are added to those that are there.
   virtual Result<void> backward(const ScoreGradients& gradients) = 0;
   virtual void clear_gradients() = 0;
+  // What was added since the last step or end_slot() is the gradient of one slot (model/distributed/slots.h); slots
+  // come in ascending order, and step() adds up those of all ranks. A step without slots needs no call.
+  virtual Result<void> end_slot(std::int64_t slot);
   // Clips, moves the parameters, clears the gradients. `learning_rate` overrides the options' (schedules).
   virtual Result<StepReport> step(double learning_rate) = 0;
 
