@@ -5,10 +5,10 @@
 #include <fstream>
 
 #include "agents/grammar/mutation.h"
-#include "agents/grammar/task_json.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "kernel/task/task_file.h"
+#include "kernel/task/task_json.h"
 #include "learn/data/leaks.h"
 #include "learn/data/trial.h"
 
