@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "agents/grammar/task_json.h"
+#include "kernel/task/task_json.h"
 
 namespace kw {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "agents/grammar/task_json.h"
 #include "base/hash.h"
 #include "kernel/source/kernel_file.h"
 #include "kernel/task/task_file.h"
+#include "kernel/task/task_json.h"
 
 namespace kw {
 namespace {

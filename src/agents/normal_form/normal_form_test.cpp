@@ -7,12 +7,12 @@
 #include <cstring>
 
 #include "agents/grammar/stream.h"
-#include "agents/grammar/task_json.h"
 #include "agents/normal_form/frame.h"
 #include "agents/normal_form/launcher_order.h"
 #include "agents/normal_form/phrasing_cases.h"
 #include "kernel/reference/reference.h"
 #include "kernel/task/task_file.h"
+#include "kernel/task/task_json.h"
 
 namespace kw {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "agents/reward/test_verdict.h"
+#include "kernel/judge/test_verdict.h"
 
 namespace kw {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "agents/reward/reward.h"
-#include "agents/reward/verdict_file.h"
 #include "base/check.h"
+#include "kernel/judge/verdict_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto verdict = kw::read_verdict_text(std::string_view(reinterpret_cast<const char*>(data), size));

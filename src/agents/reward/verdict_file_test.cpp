@@ -1,12 +1,12 @@
-#include "agents/reward/verdict_file.h"
+#include "kernel/judge/verdict_file.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "agents/reward/reward.h"
-#include "agents/reward/test_verdict.h"
 #include "base/file.h"
+#include "kernel/judge/test_verdict.h"
 
 namespace kw {
 namespace {

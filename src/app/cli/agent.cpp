@@ -8,10 +8,10 @@
 #include "agents/agent/prompt.h"
 #include "agents/grammar/problem.h"
 #include "agents/normal_form/normal_form.h"
-#include "agents/reward/verdict_file.h"
 #include "app/cli/command.h"
 #include "app/cli/kernel_argument.h"
 #include "base/file.h"
+#include "kernel/judge/verdict_file.h"
 
 namespace kw::cli {
 namespace {

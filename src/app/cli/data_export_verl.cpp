@@ -5,9 +5,9 @@
 #include <optional>
 #include <set>
 
-#include "agents/grammar/task_json.h"
 #include "app/cli/example_prompts.h"
 #include "base/interrupt.h"
+#include "kernel/task/task_json.h"
 #include "learn/data/parquet.h"
 #include "learn/data/store.h"
 

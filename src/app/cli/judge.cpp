@@ -28,6 +28,7 @@ struct JudgeArguments {
   std::string kernel;
   std::string backend = "auto";
   std::string profile;
+  std::string secret_file;
   std::string batch;
   std::string out;
   int workers = 0;
@@ -46,6 +47,7 @@ struct JudgeArguments {
 JudgeSessionOptions session_options(const JudgeArguments& arguments, int workers) {
   JudgeSessionOptions options{arguments.backend, arguments.profile, workers, !arguments.no_cache};
   options.pytorch = !arguments.no_pytorch;
+  options.secret_file = arguments.secret_file;
   JudgeOptions& judging = options.judging;
   judging.emulator_first = !arguments.no_emulator;
   judging.explain = !arguments.no_explain;
@@ -75,11 +77,19 @@ void run_batch(Context& context, const JudgeArguments& arguments) {
   const auto suite = suite_folder();
   const auto summary = judge_batch((*session)->judge(), suite.ok() ? *suite : std::filesystem::path(), batch);
   if (!summary.ok()) return fail(context, summary.error());
+  const std::vector<ServerCounts> services =
+      (*session)->services() != nullptr ? (*session)->services()->counts() : std::vector<ServerCounts>();
   if (context.json) {
     Json json{{"jobs", summary->jobs},           {"already_done", summary->already_done},
               {"judged", summary->judged},       {"from_cache", summary->from_cache},
               {"by_status", summary->by_status}, {"unsupported", unsupported_share(*summary)},
               {"seconds", summary->seconds},     {"interrupted", summary->interrupted}};
+    for (const ServerCounts& each : services)
+      json["services"].push_back({{"service", each.server},
+                                  {"state", each.state},
+                                  {"answered", each.answered},
+                                  {"failed", each.failed},
+                                  {"second", each.second}});
     print_json(json);
   } else {
     Table table({"status", "kernels"}, {Align::left, Align::right});
@@ -87,6 +97,9 @@ void run_batch(Context& context, const JudgeArguments& arguments) {
     std::cout << table.text();
     std::cout << fmt::format("{} judged ({} from the cache), {} were done before, in {}\n", summary->judged,
                              summary->from_cache, summary->already_done, duration_text(summary->seconds));
+    for (const ServerCounts& each : services)
+      std::cout << fmt::format("{}: {} judged, {} times away, {} asked because another one hung; {}\n", each.server,
+                               each.answered, each.failed, each.second, each.state);
     const double unsupported = unsupported_share(*summary);
     if (unsupported > 0)
       std::cout << fmt::format("{:.1f} % could not be checked (unsupported) and count as not right\n",
@@ -143,9 +156,17 @@ void add_judge_command(CLI::App& app, Context& context) {
   add_json_flag(*judge, context);
   judge->add_option("TASK", arguments->task, "a task of the suite by name, a task's folder, or a YAML file");
   judge->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input");
-  judge->add_option("--backend", arguments->backend, "where it runs: auto takes the emulator where there is no GPU")
-      ->check(CLI::IsMember({"emulator", "gpu", "auto"}))
+  judge
+      ->add_option("--backend,--judge-on", arguments->backend,
+                   "where it runs: auto (the emulator where there is no GPU), emulator, gpu, or services: "
+                   "http://a:8000,http://b:8000 (docs/judges.md)")
+      ->check([](const std::string& value) {
+        const auto known = check_backend(value);
+        return known.ok() ? std::string() : to_string(known.error());
+      })
       ->capture_default_str();
+  judge->add_option("--judge-secret-file", arguments->secret_file,
+                    "file with the secret that several judges share; without it this machine's own");
   judge->add_option("--profile", arguments->profile,
                     "the device whose time is modelled, or a profile's YAML file; without it h200, or the GPU's own");
   add_gpu_option(*judge);

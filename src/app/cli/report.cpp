@@ -6,12 +6,12 @@
 #include <iostream>
 
 #include "agents/agent/tester_report.h"
-#include "agents/reward/verdict_file.h"
 #include "app/cli/command.h"
 #include "app/cli/kernel_argument.h"
 #include "app/run_report/training_report.h"
 #include "base/run_log/run_log.h"
 #include "base/run_log/run_store.h"
+#include "kernel/judge/verdict_file.h"
 
 namespace kw::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "agents/reward/verdict_file.h"
 #include "app/cli/command.h"
+#include "kernel/judge/verdict_file.h"
 
 namespace kw::cli {
 namespace {

@@ -23,6 +23,7 @@ struct ServeArguments {
   std::vector<std::string> admins;
   std::string listen = "127.0.0.1:8000";
   std::string socket, key_file, tls_cert, tls_key, device = "auto", backend = "auto", profile, runs, folder;
+  std::string secret_file;
   int judge_workers = 0;
   int drain_s = 30;
   int parent = 0;
@@ -71,6 +72,7 @@ Result<ServeOptions> service_options(const ServeArguments& arguments, std::optio
   options.device = arguments.device;
   options.backend = arguments.backend;
   options.profile = arguments.profile;
+  options.judge_secret_file = arguments.secret_file;
   options.judge_workers = arguments.judge_workers;
   options.runs = arguments.runs.empty() ? runs_folder() : std::filesystem::path(arguments.runs);
   options.folder = arguments.folder.empty() ? options.runs / "service" : std::filesystem::path(arguments.folder);
@@ -140,6 +142,8 @@ void add_serve_command(CLI::App& app, Context& context) {
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "emulator", "gpu"}));
   command->add_option("--profile", arguments->profile, "the device whose time is modelled");
+  command->add_option("--judge-secret-file", arguments->secret_file,
+                      "file with the secret that all judges of a pool share (docs/judges.md)");
   command->add_option("--runs", arguments->runs, "folder of training runs and experiments (default: runs/)");
   command->add_option("--folder", arguments->folder, "where conversations are kept (default: runs/service)");
   command->add_option("--drain-seconds", arguments->drain_s, "how long Ctrl-C or SIGTERM waits for open requests")

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "agents/grammar/stream.h"
-#include "agents/grammar/task_json.h"
 #include "app/serve/api_json.h"
+#include "kernel/task/task_json.h"
 
 namespace kw {
 namespace {

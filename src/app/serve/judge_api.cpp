@@ -14,11 +14,11 @@
 #include "app/serve/request_fields.h"
 #include "app/serve/reward_wish.h"
 #include "base/http/server_sent_events.h"
+#include "kernel/judge/task_identity.h"
 
 namespace kw {
 namespace {
 
-constexpr std::size_t max_kernel_bytes = 64u << 10;
 constexpr std::size_t max_answer_bytes = 1u << 20;
 
 struct AskedKernel {
@@ -28,9 +28,22 @@ struct AskedKernel {
   std::optional<Answer> answer;                // what a model said, where the kernel is to be found in that
 };
 
+// Kernels need not be UTF-8, which JSON's texts are.
+void read_hex(RequestFields& members, AskedKernel& asked) {
+  const std::string digits = members.text("kernel_hex", "", 2 * max_kernel_file_bytes);
+  const auto value = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    const int high = value(digits[i]), low = value(digits[i + 1]);
+    if (high < 0 || low < 0) return members.refuse("kernel_hex", "must be digits 0-9 and a-f");
+    asked.kernel += static_cast<char>(16 * high + low);
+  }
+  if (digits.empty() || digits.size() % 2 != 0) members.refuse("kernel_hex", "must be two digits for each byte");
+}
+
 // A kernel, or an answer that may hold one.
 void read_text(RequestFields& members, AskedKernel& asked) {
-  asked.kernel = members.text("kernel", "", max_kernel_bytes);
+  if (members.has("kernel_hex") && !members.has("kernel") && !members.has("answer")) return read_hex(members, asked);
+  asked.kernel = members.text("kernel", "", max_kernel_file_bytes);
   if (!members.has("answer")) {
     if (asked.kernel.empty()) members.refuse("kernel", "is missing or empty");
     return;
@@ -85,6 +98,8 @@ struct JudgeApi::Batch {
   bool many = false, stream = false;
   QuestionWords words = QuestionWords::task;  // that answers are answers to
   std::optional<RewardWish> reward;
+  std::string task_identity;  // that the client's task has; empty: it does not say
+  JudgePool* pool = nullptr;  // of the purpose that it asks for
   std::shared_ptr<HttpReply> reply;
 
   std::mutex mutex;
@@ -128,20 +143,15 @@ struct JudgeApi::Batch {
     reply->respond({200, "application/json", dump_json({{"results", std::move(results)}}), {}});
   }
 
-  void refuse(JudgePool& pool, HttpResponse response) {
-    leave(pool);
-    reply->respond(std::move(response));
-  }
-
   // What waits is not judged for nobody.
-  void leave(JudgePool& pool) {
+  void leave() {
     std::vector<JudgePool::Ticket> waiting;
     {
       const std::lock_guard lock(mutex);
       ended = true;
       waiting.swap(tickets);
     }
-    for (const JudgePool::Ticket ticket : waiting) pool.cancel(ticket);
+    for (const JudgePool::Ticket ticket : waiting) pool->cancel(ticket);
   }
 };
 
@@ -153,12 +163,15 @@ void JudgeApi::judge(const HttpRequest& request, std::shared_ptr<HttpReply> repl
   batch->stream = fields.flag("stream", false);
   batch->words = read_question_words(fields);
   batch->reward = read_reward_wish(fields);
+  batch->task_identity = fields.text("task_identity", "", 64);
+  batch->pool = judges_.pool_for(fields.text("purpose", "verdict", 20));
+  if (batch->pool == nullptr) fields.refuse("purpose", "must be verdict, training or exam");
   batch->kernels = read_kernels(fields);
   if (fields.problem()) return reply->respond(*fields.problem());
   batch->left = batch->kernels.size();
   batch->verdicts.resize(batch->kernels.size());
-  reply->on_gone([this, weak = std::weak_ptr(batch)] {
-    if (const auto left = weak.lock()) left->leave(pool_);
+  reply->on_gone([weak = std::weak_ptr(batch)] {
+    if (const auto left = weak.lock()) left->leave();
   });
   if (!work_.submit([this, batch] { begin(batch); })) reply->respond(busy_response());
 }
@@ -171,13 +184,17 @@ void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
     const auto found = tasks_.find(*asked.task);
     if (!found.ok()) return batch->reply->respond(http_error(400, to_string(found.error()), "task"));
     task = (*found)->task();
+    if (!batch->task_identity.empty() && task_identity(*task) != batch->task_identity)
+      return batch->reply->respond(
+          http_error(409, "the task is read differently here: another version of Kernelwright?", "task_identity"));
   }
+  JudgePool& pool = *batch->pool;
   for (AskedKernel& asked : batch->kernels) {
     if (!asked.answer || asked.kernel.empty()) continue;
     if (const auto form = asked_form(*tasks[asked.task.get()], batch->words))
       asked.kernel = in_task_order(*form, asked.kernel);
   }
-  if (pool_.waiting() + batch->kernels.size() > most_waiting_)
+  if (pool.waiting() + batch->kernels.size() > most_waiting_)
     return batch->reply->respond(http_error(429, "too many kernels are waiting to be judged; try again in a moment"));
   if (batch->stream) batch->reply->begin_stream(event_stream());
   for (std::size_t i = 0; i < batch->kernels.size(); ++i) {
@@ -186,14 +203,14 @@ void JudgeApi::begin(const std::shared_ptr<Batch>& batch) {
       batch->take(i, nullptr);
       continue;
     }
-    const auto ticket = pool_.submit_now(tasks[asked.task.get()], asked.kernel,
-                                         [this, batch, i](std::shared_ptr<const Verdict> verdict) {
-                                           note_(*verdict);
-                                           batch->take(i, std::move(verdict));
-                                         });
+    const auto ticket = pool.submit_now(tasks[asked.task.get()], asked.kernel,
+                                        [this, batch, i](std::shared_ptr<const Verdict> verdict) {
+                                          note_(*verdict);
+                                          batch->take(i, std::move(verdict));
+                                        });
     const std::lock_guard lock(batch->mutex);
     if (batch->ended) {
-      pool_.cancel(ticket);
+      pool.cancel(ticket);
       return;
     }
     batch->tickets.push_back(ticket);

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "app/serve/purpose_judges.h"
 #include "app/serve/task_book.h"
 #include "app/serve/work_queue.h"
 #include "base/http/http_reply.h"
@@ -17,9 +18,9 @@ inline constexpr std::size_t max_kernels_of_request = 4096;
 class JudgeApi {
  public:
   // `most_waiting`: kernels of all requests; what is beyond is refused. `note` hears of every verdict that is given.
-  JudgeApi(TaskBook& tasks, JudgePool& pool, WorkQueue& work, std::size_t most_waiting,
+  JudgeApi(TaskBook& tasks, PurposeJudges& judges, WorkQueue& work, std::size_t most_waiting,
            std::function<void(const Verdict&)> note)
-      : tasks_(tasks), pool_(pool), work_(work), most_waiting_(most_waiting), note_(std::move(note)) {}
+      : tasks_(tasks), judges_(judges), work_(work), most_waiting_(most_waiting), note_(std::move(note)) {}
 
   void judge(const HttpRequest& request, std::shared_ptr<HttpReply> reply);
 
@@ -28,7 +29,7 @@ class JudgeApi {
   void begin(const std::shared_ptr<Batch>& batch);
 
   TaskBook& tasks_;
-  JudgePool& pool_;
+  PurposeJudges& judges_;
   WorkQueue& work_;
   const std::size_t most_waiting_;
   std::function<void(const Verdict&)> note_;

@@ -8,8 +8,8 @@
 #include "agents/agent/answer_json.h"
 #include "agents/grammar/problem.h"
 #include "agents/normal_form/launcher_order.h"
-#include "agents/reward/verdict_file.h"
 #include "app/serve/api_json.h"
+#include "kernel/judge/verdict_file.h"
 
 namespace kw {
 namespace {

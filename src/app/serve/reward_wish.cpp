@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "agents/reward/verdict_file.h"
+#include "kernel/judge/verdict_file.h"
 
 namespace kw {
 namespace {

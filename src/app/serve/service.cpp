@@ -82,6 +82,7 @@ Service::~Service() {
   parts_->conversations->close();
   parts_->sets->close();
   parts_->work.stop();
+  parts_->judges->close();
   parts_->pool.reset();
 }
 
@@ -93,10 +94,12 @@ Result<void> Service::load() {
   judging.backend = options_.backend;
   judging.profile = options_.profile;
   judging.workers = options_.judge_workers;
+  judging.secret_file = options_.judge_secret_file;
   KW_TRY(parts.judge, JudgeSession::start(judging));
   JudgePoolOptions pool;
   pool.workers = parts.judge->workers();
   parts.pool = std::make_unique<JudgePool>(parts.judge->judge(), pool);
+  parts.judges = std::make_unique<PurposeJudges>(*parts.judge, *parts.pool);
   KW_TRY(parts.tasks, TaskBook::open());
   KW_TRY(const auto prompts, prompts_folder());
   KW_TRY(parts.prompts, PromptBook::load(prompts));
@@ -113,7 +116,7 @@ Result<void> Service::load() {
                                                      *parts.experiments, parts.work, parts.judge->description()));
   parts.chat = std::make_unique<ChatApi>(*parts.sets, *parts.tasks, *parts.pool, parts.work);
   parts.judge_api =
-      std::make_unique<JudgeApi>(*parts.tasks, *parts.pool, parts.work, options_.max_kernels_waiting,
+      std::make_unique<JudgeApi>(*parts.tasks, *parts.judges, parts.work, options_.max_kernels_waiting,
                                  [watch = parts.watch.get()](const Verdict& v) { watch->note_verdict(v); });
   parts.conversation_api = std::make_unique<ConversationApi>(*parts.conversations, parts.work);
   parts.runs = std::make_unique<RunApi>(options_.runs, parts.work);

@@ -24,9 +24,10 @@ struct ServeOptions {
   std::string device = "auto";      // of the agents
   std::string backend = "auto";     // of the judge
   std::string profile;
-  int judge_workers = 0;         // 0: one for each core
-  std::filesystem::path runs;    // training runs and experiments.db
-  std::filesystem::path folder;  // conversations
+  std::string judge_secret_file;  // empty: this machine's own secret
+  int judge_workers = 0;          // 0: one for each core
+  std::filesystem::path runs;     // training runs and experiments.db
+  std::filesystem::path folder;   // conversations
   std::size_t max_kernels_waiting = 16'384;
 };
 

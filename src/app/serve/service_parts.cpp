@@ -5,9 +5,10 @@ namespace kw {
 ServiceCounts ServiceParts::counts() const {
   ServiceCounts now;
   if (!complete) return now;
-  now.kernels_waiting = static_cast<std::int64_t>(pool->waiting());
-  now.kernels_asked = pool->submitted();
-  now.kernels_judged = pool->judged();
+  const JudgeCounts judged = judges->counts();
+  now.kernels_waiting = judged.waiting;
+  now.kernels_asked = judged.asked;
+  now.kernels_judged = judged.judged;
   now.conversations_open = conversations->counts().open;
   now.conversations_ended = conversations->counts().ended;
   now.arms = experiments->arms();

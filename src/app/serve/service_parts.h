@@ -26,6 +26,7 @@ struct ServiceParts {
   std::unique_ptr<ServiceWatch> watch;
   std::unique_ptr<JudgeSession> judge;
   std::unique_ptr<JudgePool> pool;
+  std::unique_ptr<PurposeJudges> judges;
   std::unique_ptr<TaskBook> tasks;
   PromptBook prompts;
   std::unique_ptr<AgentSets> sets;

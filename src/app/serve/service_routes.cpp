@@ -47,6 +47,7 @@ void add_agent_routes(LoadedRoutes& route, ServiceParts& parts) {
         [&](const HttpRequest& request, Reply reply) { parts.chat->complete(request, reply, true); });
   route("POST", "/v1/completions",
         [&](const HttpRequest& request, Reply reply) { parts.chat->complete(request, reply, false); });
+  route.later("GET", "/v1/judge", [&](const HttpRequest& request) { return parts.judges->facts_response(request); });
   route("POST", "/v1/judge", [&](const HttpRequest& request, Reply reply) { parts.judge_api->judge(request, reply); });
   route.later("POST", "/v1/prompt",
               [&](const HttpRequest& request) { return prompt_response(*parts.tasks, parts.prompts, request); });

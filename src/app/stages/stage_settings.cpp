@@ -41,13 +41,19 @@ void set_length(SettingReader& settings, const std::string& section, Options& op
   if (options.steps > 0) options.minutes = 0;
 }
 
-JudgeSessionOptions judge_options(SettingReader& settings) {
+Result<JudgeSessionOptions> judge_options(SettingReader& settings) {
   JudgeSessionOptions judge;
   judge.backend = settings.text("judge.on");
   judge.profile = settings.text("judge.profile");
+  judge.secret_file = settings.text("judge.secret_file");
   judge.workers = settings.whole<int>("judge.workers");
   judge.cache = settings.flag("judge.cache");
   judge.purpose = JudgePurpose::training;
+  if (auto known = check_backend(judge.backend); !known.ok()) {
+    Error error = std::move(known).error();
+    error.message = "judge.on: " + error.message;
+    return error;
+  }
   return judge;
 }
 
@@ -126,7 +132,7 @@ Result<SftArguments> sft_arguments(SettingReader& settings) {
   sft.seed = settings.whole<std::uint64_t>("run.seed");
   sft.keep_checkpoints = settings.whole<int>("run.keep_checkpoints");
   sft.training.slots = settings.whole("run.slots");
-  sft.judge = judge_options(settings);
+  KW_TRY(sft.judge, judge_options(settings));
   return sft;
 }
 
@@ -144,7 +150,7 @@ Result<GatherArguments> gather_arguments(SettingReader& settings) {
   gather.seed = settings.whole<std::uint64_t>("run.seed");
   gather.device = settings.text("model.device");
   gather.threads = settings.whole<int>("model.threads");
-  gather.judge = judge_options(settings);
+  KW_TRY(gather.judge, judge_options(settings));
   return gather;
 }
 
@@ -260,7 +266,7 @@ Result<RlArguments> rl_arguments(SettingReader& settings) {
   rl.rules = curriculum_rules(settings);
   rl.pool = settings.whole<std::size_t>("curriculum.pool");
   KW_TRY(rl.families, families_of(settings));
-  rl.judge = judge_options(settings);
+  KW_TRY(rl.judge, judge_options(settings));
   rl.rl.judge_workers = rl.judge.workers;
   rl.exam = settings.whole<std::size_t>("rl.exam");
   rl.exam_temperature = settings.number("rl.exam_temperature");
@@ -290,7 +296,7 @@ Result<EvaluateArguments> evaluation_arguments(SettingReader& settings) {
   evaluation.turns = turns > 0 ? turns : in_training;
   evaluation.device = settings.text("model.device");
   evaluation.threads = settings.whole<int>("model.threads");
-  evaluation.judge = judge_options(settings);
+  KW_TRY(evaluation.judge, judge_options(settings));
   evaluation.judge.purpose = JudgePurpose::exam;
   RlArguments reward;
   set_reward(settings, reward);

@@ -319,11 +319,20 @@ std::string Configuration::to_yaml() const {
   return yaml;
 }
 
+// Judges elsewhere prove that they judge alike; where they are, and where their secret lies, may change while a run is
+// interrupted.
+static bool is_place_of_judges(std::string_view key, const Configuration& a, const Configuration& b) {
+  if (key == "judge.secret_file") return true;
+  const auto elsewhere = [&](const Configuration& one) { return one.text(key).find(':') != std::string::npos; };
+  return key == "judge.on" && elsewhere(a) && elsewhere(b);
+}
+
 std::vector<std::string> differing_keys(const Configuration& a, const Configuration& b) {
   std::vector<std::string> keys;
   for (const SettingSection& section : setting_sections())
     for (const Setting& setting : section.settings)
-      if (a.value(setting.key) != b.value(setting.key)) keys.emplace_back(setting.key);
+      if (a.value(setting.key) != b.value(setting.key) && !is_place_of_judges(setting.key, a, b))
+        keys.emplace_back(setting.key);
   return keys;
 }
 

@@ -185,7 +185,11 @@ constexpr Setting reward_settings[] = {
 };
 
 constexpr Setting judge_settings[] = {
-    {"judge.on", word, "auto", "where kernels are judged; auto: a GPU where there is one", 0, 0, "auto emulator gpu"},
+    {"judge.on", text, "auto",
+     "where kernels are judged: auto (a GPU where there is one), emulator, gpu, or services: "
+     "http://a:8000,http://b:8000 "
+     "(docs/judges.md)"},
+    {"judge.secret_file", text, "", "file with the secret that these services share; empty: this machine's own"},
     {"judge.profile", text, "", "device that times are modelled for (profiles/); empty: h200, or the GPU's own"},
     {"judge.workers", whole, "0", "kernels at a time; 0: as the machine allows", 0, 1024},
     {"judge.cache", flag, "true", "verdicts and compiled kernels are kept on disk"},

@@ -141,6 +141,8 @@ class Batch {
     const std::shared_ptr<const Task> task(loaded, &**loaded);
     const std::string file = job.kernel_file.empty() ? job.id : job.kernel_file;
     const auto done = [this, &job, file](const std::shared_ptr<const Verdict>& verdict) {
+      // Services are no longer asked after an interrupt; the next start asks them.
+      if (interrupted() && verdict->status == VerdictStatus::internal_error) return;
       Verdict own = *verdict;
       own.kernel_file = file;  // an equal kernel may have been judged under another name
       note(job, own);

@@ -16,6 +16,7 @@
 #include "kernel/judge/full_size.h"
 #include "kernel/judge/full_size_run.h"
 #include "kernel/judge/gpu_backend.h"
+#include "kernel/judge/judge_services.h"
 #include "kernel/judge/missing_time.h"
 #include "kernel/judge/ptx_rules.h"
 #include "kernel/judge/task_entry.h"
@@ -137,8 +138,25 @@ void take_examination(const Examination& found, Verdict& verdict) {
   }
 }
 
-std::string gpu_identity(const GpuBackend& gpu) {
-  return fmt::format("gpu {} {} {}", gpu.facts().uuid, gpu.facts().driver_version, gpu.wants_pytorch());
+bool times_pytorch(const JudgeOptions& options) {
+  return options.gpu != nullptr && options.gpu->wants_pytorch() && options.pytorch;
+}
+
+std::string gpu_identity(const JudgeOptions& options) {
+  const GpuFacts& facts = options.gpu->facts();
+  return fmt::format("gpu {} {} {}", facts.uuid, facts.driver_version, times_pytorch(options));
+}
+
+// Of what is the same on every machine.
+std::string rules_of(const JudgeOptions& options) {
+  return Sha256()
+      .add(judge_version)
+      .add(fmt::format("time {} emulator first {} explain {} counters {} full size {} audit {} unusual {}",
+                       options.want_time, options.emulator_first, options.explain, options.counters, options.full_size,
+                       options.audit, options.unusual_share))
+      .add(fmt::format("{} units {} bytes {} s", options.limits.work_units, options.limits.memory_bytes,
+                       options.limits.seconds))
+      .hex();
 }
 
 std::chrono::steady_clock::duration duration_of(double ms) {
@@ -173,13 +191,14 @@ Judge::Judge(CompileService& service, JudgeOptions options)
     KW_CHECK(secret.ok());  // a judge whose inputs can be guessed is none
     options_.secret = std::move(secret).value();
   }
+  rules_ = rules_of(options_);
   identity_ = Sha256()
                   .add(judge_version)
                   .add(options_.secret)
                   .add(options_.profile.name)
                   .add(options_.profile.digest)
                   .add(options_.want_time ? "time" : "")
-                  .add(options_.gpu != nullptr ? gpu_identity(*options_.gpu) : "")
+                  .add(options_.gpu != nullptr ? gpu_identity(options_) : "")
                   .add(options_.emulator_first ? "emulator first" : "")
                   .add(options_.explain ? "explain" : "")
                   .add(options_.counters ? "counters" : "")
@@ -196,8 +215,7 @@ Judge::~Judge() = default;
 std::shared_ptr<Judge::TaskEntry> Judge::entry_for(const Task& task) {
   const std::string identity = task_identity(task);
   return entries_.find_or_make(identity, [&] {
-    return std::make_shared<TaskEntry>(task, identity, options_.secret,
-                                       options_.gpu != nullptr && options_.gpu->wants_pytorch(),
+    return std::make_shared<TaskEntry>(task, identity, options_.secret, times_pytorch(options_),
                                        cache_ ? &*cache_ : nullptr);
   });
 }
@@ -210,6 +228,9 @@ std::string Judge::key_of(const TaskEntry& entry, std::string_view text) const {
 }
 
 Verdict Judge::judge(const Task& task, std::string_view text, const std::string& file) {
+  // What is no kernel at a glance need not travel.
+  if (options_.services != nullptr && !text.empty() && text.size() <= max_kernel_file_bytes)
+    return options_.services->judge(task, text, file);
   const auto start = std::chrono::steady_clock::now();
   auto entry = entry_for(task);
   // What is refused at a glance is not worth a place, or the time to find one.

@@ -21,16 +21,19 @@ namespace kw {
 struct Examination;
 class FullSizeRun;
 class GpuBackend;
+class JudgeServices;
 
 struct JudgeOptions {
   DeviceProfile profile;
   std::string secret;  // empty: this machine's own, see machine_secret()
   Policy policy;
-  int threads = 1;             // host threads for one kernel
-  bool want_time = true;       // model or measure the time of correct kernels
-  GpuBackend* gpu = nullptr;   // judge on it; must outlive the judge. Null: in the emulator alone
+  int threads = 1;                    // host threads for one kernel
+  bool want_time = true;              // model or measure the time of correct kernels
+  GpuBackend* gpu = nullptr;          // judge on it; must outlive the judge. Null: in the emulator alone
+  JudgeServices* services = nullptr;  // they judge in its place; must outlive it. Null: it judges by itself
   bool emulator_first = true;  // before a GPU: every check at small sizes, so that it seldom sees a kernel that faults
   bool explain = true;         // on a GPU: also model where the time goes
+  bool pytorch = true;         // on a GPU that was started for it: time PyTorch, too
   bool counters = false;       // on a GPU: read the hardware's counters for correct kernels
   bool full_size = true;       // check and time the train sizes; false for debugging tools
   bool audit = false;          // without a GPU: execute all of every full size, where that is possible
@@ -59,6 +62,8 @@ class Judge {
   Verdict judge(const Task& task, std::string_view kernel_text, const std::string& file);
 
   const JudgeOptions& options() const { return options_; }
+  // A hash of version and options: everything besides task, kernel, secret, profile and GPU that a verdict depends on.
+  const std::string& rules() const { return rules_; }
   std::size_t kept_tasks() const;
   std::uint64_t kept_bytes() const;  // of them all
 
@@ -106,6 +111,7 @@ class Judge {
 
   CompileService& service_;
   JudgeOptions options_;
+  std::string rules_;
   std::string identity_;  // of everything but task and kernel that a verdict depends on
   std::optional<DiskCache> cache_;
   RecentStore<TaskEntry> entries_;  // by the task's identity

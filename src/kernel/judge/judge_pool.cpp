@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/interrupt.h"
+#include "kernel/judge/judge_services.h"
 #include "kernel/judge/task_identity.h"
 
 namespace kw {
@@ -18,6 +19,7 @@ std::string key_of(const Task& task, const std::string& kernel) {
 }  // namespace
 
 int judge_workers(const Judge& judge) {
+  if (judge.options().services != nullptr) return judge.options().services->workers();
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return judge.options().gpu != nullptr ? 2 * cores : cores;
 }

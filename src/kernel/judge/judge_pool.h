@@ -31,7 +31,8 @@ struct JudgePoolOptions {
   std::function<void()> on_end = {};
 };
 
-// One for each core; twice as many where a GPU judges, because most of them wait for it then.
+// One for each core; twice as many where a GPU judges, because most of them wait for it then; where services judge, as
+// many as those can bear.
 int judge_workers(const Judge& judge);
 
 class JudgePool {

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "agents/grammar/mutation.h"
-#include "agents/grammar/task_json.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "kernel/task/task_json.h"
 
 namespace kw {
 namespace {

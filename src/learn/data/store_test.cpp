@@ -5,11 +5,11 @@
 #include <fstream>
 
 #include "agents/grammar/mutation.h"
-#include "agents/grammar/task_json.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/test_length.h"
 #include "kernel/task/task_file.h"
+#include "kernel/task/task_json.h"
 #include "learn/data/leaks.h"
 #include "learn/data/trial.h"
 

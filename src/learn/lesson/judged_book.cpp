@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "agents/grammar/task_json.h"
 #include "base/parallel_for.h"
 #include "kernel/task/task_file.h"
+#include "kernel/task/task_json.h"
 #include "learn/data/store.h"
 
 namespace kw {

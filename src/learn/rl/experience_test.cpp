@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agents/reward/test_verdict.h"
+#include "kernel/judge/test_verdict.h"
 
 namespace kw {
 namespace {

@@ -1,13 +1,14 @@
-#include "agents/grammar/task_json.h"
+#include "kernel/task/task_json.h"
 
 namespace kw {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A plain number as one; everything else as it is written, because a task's identity hangs on that.
 Json bound(const Expression& expression) {
   const auto number = expression.names().empty() ? expression.evaluate({}) : Result<std::int64_t>(Error{});
-  return number.ok() ? Json(*number) : Json(expression.text());
+  return number.ok() && std::to_string(*number) == expression.text() ? Json(*number) : Json(expression.text());
 }
 
 Json values_json(const Values& values) {
@@ -41,7 +42,11 @@ nlohmann::ordered_json task_json(const Task& task) {
             {"outputs", tensors_json(task.outputs, false)}};
   for (const auto& [key, list] : {std::pair("small", &task.sizes_small), std::pair("train", &task.sizes_train),
                                   std::pair("holdout", &task.sizes_holdout)})
+<<<<<<< HEAD:src/agents/grammar/task_json.cpp
     json["sizes"][key] = *list;
+=======
+    if (!list->empty()) json["sizes"][key] = *list;
+>>>>>>> wt-cluster:src/kernel/task/task_json.cpp
   if (task.tolerance)
     json["tolerance"] = {{"relative", task.tolerance->relative}, {"absolute", task.tolerance->absolute}};
   if (!task.naive.empty()) json["naive"] = task.naive;

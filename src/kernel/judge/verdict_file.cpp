@@ -1,4 +1,4 @@
-#include "agents/reward/verdict_file.h"
+#include "kernel/judge/verdict_file.h"
 
 #include <array>
 #include <iostream>
@@ -81,8 +81,12 @@ Result<Verdict> read_verdict_text(std::string_view text) {
   const auto json = parse_bounded_ordered_json(text, verdict_bounds);
   if (!json.ok())
     return Error{"not a verdict: " + json.error().message, "a verdict is what kernelwright judge --json prints", {}};
-  KW_TRY_VOID(check_whole_numbers(*json));
-  KW_TRY(Verdict verdict, verdict_from_json(*json));
+  return read_verdict_json(*json);
+}
+
+Result<Verdict> read_verdict_json(const nlohmann::ordered_json& json) {
+  KW_TRY_VOID(check_whole_numbers(json));
+  KW_TRY(Verdict verdict, verdict_from_json(json));
   KW_TRY_VOID(check_agreement(verdict));
   return verdict;
 }

@@ -14,6 +14,8 @@ namespace kw {
 inline constexpr std::size_t max_verdict_bytes = std::size_t{8} << 20;
 
 Result<Verdict> read_verdict_text(std::string_view text);
+// Of a part of something larger that was parsed within bounds.
+Result<Verdict> read_verdict_json(const nlohmann::ordered_json& json);
 // `-` reads standard input.
 Result<Verdict> read_verdict_file(const std::filesystem::path& path);
 
