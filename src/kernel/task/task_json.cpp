@@ -42,11 +42,7 @@ nlohmann::ordered_json task_json(const Task& task) {
             {"outputs", tensors_json(task.outputs, false)}};
   for (const auto& [key, list] : {std::pair("small", &task.sizes_small), std::pair("train", &task.sizes_train),
                                   std::pair("holdout", &task.sizes_holdout)})
-<<<<<<< HEAD:src/agents/grammar/task_json.cpp
-    json["sizes"][key] = *list;
-=======
     if (!list->empty()) json["sizes"][key] = *list;
->>>>>>> wt-cluster:src/kernel/task/task_json.cpp
   if (task.tolerance)
     json["tolerance"] = {{"relative", task.tolerance->relative}, {"absolute", task.tolerance->absolute}};
   if (!task.naive.empty()) json["naive"] = task.naive;
