@@ -134,6 +134,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   task.sizes_small = {sizes};
   const kw::NormalForm form = kw::normal_form(task);
   KW_CHECK(form.task.inputs.size() == task.inputs.size());
-  KW_CHECK(form.places.empty() || form.places.size() + 1 == task.parameters().size());
+  KW_CHECK(form.places.empty() || form.places.size() + form.named_extents.size() + 1 == form.task.parameters().size());
+  KW_CHECK(form.task.parameters().size() == task.parameters().size() + form.named_extents.size());
   return 0;
 }

@@ -2,7 +2,8 @@
 // Where the inputs of a task stand in another order than drawn tasks have them (`saxpy(alpha, x, y)`, ids before their
 // table), agents are asked in the learned order. The launcher of what they write then gets its parameters in the task's
 // order, and the other way round when they are shown it again. Only the list of parameters is touched: its names bind
-// the body.
+// the body. Sizes that the task has as numbers are no parameters of its launcher; they become constants in the first
+// line of the body.
 
 #include <string>
 

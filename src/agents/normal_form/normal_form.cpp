@@ -7,6 +7,7 @@
 #include <set>
 
 #include "agents/grammar/grammar.h"
+#include "agents/normal_form/fixed_shapes.h"
 #include "agents/normal_form/phrasing.h"
 
 namespace kw {
@@ -186,7 +187,7 @@ std::string function_text(const Task& task, const std::vector<std::string>& para
 // roles: none where names and order are kept.
 NormalForm written(const Task& task, const Operation& operation, const Frame& frame, const Renaming& renamed,
                    const std::vector<Role>& roles) {
-  NormalForm form{task, false, {renamed.begin(), renamed.end()}, {}, ""};
+  NormalForm form{task, false, {renamed.begin(), renamed.end()}, {}, {}, ""};
   form.changed = write_window_shape(operation, frame, form.task) || !renamed.empty();
   rename(form.task, renamed);
   const std::string lines = phrase(operation, frame, renamed, names_of(form.task));
@@ -205,10 +206,8 @@ NormalForm written(const Task& task, const Operation& operation, const Frame& fr
   return form;
 }
 
-}  // namespace
-
-NormalForm normal_form(const Task& task, Names names) {
-  const auto as_written = [&](const Error& reason) { return NormalForm{task, false, {}, {}, reason.message}; };
+NormalForm with_extents_as_they_are(const Task& task, Names names) {
+  const auto as_written = [&](const Error& reason) { return NormalForm{task, false, {}, {}, {}, reason.message}; };
   if (task.outputs.size() != 1) return as_written(not_known("a task with several outputs"));
   const auto operation = read_operation(task);
   if (!operation) return as_written(operation.error());
@@ -220,12 +219,60 @@ NormalForm normal_form(const Task& task, Names names) {
   return form.changed ? written(task, *operation, *frame, rename(roles, task, true), roles) : form;
 }
 
+// The form of a task whose numbers were named, as one of the task itself: what the launcher has in addition is listed
+// apart, and the other parameters' places are those in the task's launcher.
+NormalForm without_names(NormalForm form, const NamedShapes& shapes) {
+  const std::vector<Parameter> asked = form.task.parameters(), named = shapes.task.parameters();
+  const auto is_made = [&](const std::string& name) {
+    return std::ranges::find(shapes.names, name) != shapes.names.end();
+  };
+  std::vector<std::size_t> place_in_task;  // of each parameter of the named task
+  std::size_t count = 0;
+  for (const Parameter& each : named) {
+    place_in_task.push_back(count);
+    count += each.role == Parameter::Role::size && is_made(each.name) ? 0 : 1;
+  }
+  std::vector<std::size_t> places;
+  bool moved = false;
+  for (std::size_t j = 0; j + 1 < asked.size(); ++j) {
+    const std::size_t from = form.places.empty() ? j : form.places[j];
+    if (named[from].role == Parameter::Role::size && is_made(named[from].name)) {
+      form.named_extents.push_back({j, asked[j].name, shapes.task.sizes_small.at(0).at(named[from].name)});
+      continue;
+    }
+    moved = moved || place_in_task[from] != places.size();
+    places.push_back(place_in_task[from]);
+  }
+  form.places = moved ? std::move(places) : std::vector<std::size_t>();
+  for (const std::string& name : shapes.names)
+    std::erase_if(form.renamed, [&](const auto& pair) { return pair.first == name; });
+  form.changed = true;
+  return form;
+}
+
+}  // namespace
+
+NormalForm normal_form(const Task& task, Names names) {
+  NormalForm as_it_is = with_extents_as_they_are(task, names);
+  // A kernel that is there already has its own launcher; and where sizes have names, numbers are meant as such.
+  if (names == Names::kept || (!task.size_names.empty() && as_it_is.not_understood.empty())) return as_it_is;
+  if (task.sizes_small.empty()) return as_it_is;
+  for (const NamedShapes& shapes : with_named_shapes(task)) {
+    NormalForm form = with_extents_as_they_are(shapes.task, names);
+    if (form.not_understood.empty()) return without_names(std::move(form), shapes);
+  }
+  return as_it_is;
+}
+
 std::string description_of(const NormalForm& form) {
   if (!form.not_understood.empty()) return form.not_understood + "; the question is given to the model as written";
   if (!form.changed) return "";
   std::string text = "the question was put in other words";
   for (std::size_t i = 0; i < form.renamed.size(); ++i)
     text += fmt::format("{}{} is {}", i == 0 ? ": " : ", ", form.renamed[i].first, form.renamed[i].second);
+  for (std::size_t i = 0; i < form.named_extents.size(); ++i)
+    text += fmt::format("{}{} is {}", i + form.renamed.size() == 0 ? ": " : ", ", form.named_extents[i].value,
+                        form.named_extents[i].name);
   return text;
 }
 

@@ -291,5 +291,61 @@ TEST(NormalForm, SuiteKeepsItsMeaningSlow) {
   EXPECT_GE(changed, 40);
 }
 
+constexpr const char* fixed_gate = R"(pytorch: |
+  def reference(gate, up):
+      return gate * torch.sigmoid(gate) * up
+inputs:
+  gate: {dtype: float32, shape: [64, 1000]}
+  up: {dtype: float32, shape: [64, 1000]}
+outputs:
+  y: {dtype: float32, shape: [64, 1000]}
+)";
+
+TEST(FixedShapes, AreAskedForWithNamedSizes) {
+  const Task task = parse_task(fixed_gate, "gate.yaml").value();
+  ASSERT_TRUE(task.size_names.empty());
+  const NormalForm form = normal_form(task);
+  EXPECT_EQ(form.not_understood, "");
+  ASSERT_EQ(form.named_extents.size(), form.task.size_names.size());
+  ASSERT_FALSE(form.named_extents.empty());
+  for (const NamedExtent& extent : form.named_extents)
+    EXPECT_EQ(form.task.parameters()[extent.place].name, extent.name);
+  EXPECT_TRUE(normal_form(task, Names::kept).named_extents.empty()) << "a kernel that the user gave has no sizes";
+}
+
+TEST(FixedShapes, BecomeConstantsOfTheLauncherAndComeBack) {
+  const NormalForm form = normal_form(parse_task(fixed_gate, "gate.yaml").value());
+  const std::string asked =
+      "__global__ void k() {}\n" + form.task.launcher_declaration() + " {\n  k<<<1, 1, 0, stream>>>();\n}\n";
+  const std::string judged = in_task_order(form, asked);
+  EXPECT_NE(judged.find("float* y, cudaStream_t stream) {\n  const int "), std::string::npos) << judged;
+  for (const NamedExtent& extent : form.named_extents)
+    EXPECT_NE(judged.find(extent.name + " = " + std::to_string(extent.value)), std::string::npos) << judged;
+  EXPECT_EQ(in_asked_order(form, judged), asked);
+  // What is no launcher of ours stays, and one without the line gets parameters all the same.
+  EXPECT_EQ(in_task_order(form, "extern \"C\" void launch(int a);"), "extern \"C\" void launch(int a);");
+  const std::string own = "extern \"C\" void launch(const float* a, const float* b, float* y, cudaStream_t s) {}";
+  EXPECT_NE(in_asked_order(form, own).find("int "), std::string::npos);
+}
+
+TEST(FixedShapes, WindowsStayNumbers) {
+  const Task task = parse_task(R"(pytorch: |
+  def reference(x, w):
+      return torch.nn.functional.conv2d(x, w)
+inputs:
+  x: {dtype: float32, shape: [16, 32, 20, 24]}
+  w: {dtype: float32, shape: [48, 32, 3, 3]}
+outputs:
+  y: {dtype: float32, shape: [16, 48, 18, 22]}
+)",
+                               "conv.yaml")
+                        .value();
+  const NormalForm form = normal_form(task);
+  EXPECT_EQ(form.not_understood, "");
+  ASSERT_EQ(form.task.inputs.size(), 2u);
+  EXPECT_EQ(form.task.inputs[1].shape[2].text(), "3");
+  EXPECT_EQ(form.named_extents.size(), 5u);
+}
+
 }  // namespace
 }  // namespace kw

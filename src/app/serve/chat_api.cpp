@@ -156,7 +156,7 @@ void ChatApi::submit(const std::shared_ptr<Asked>& asked, Result<std::vector<std
                           static_cast<std::int64_t>(seconds_since_1970()),
                           static_cast<std::int64_t>(answer.prompt.size()), nullptr};
   // The launcher that the agent wrote has its parameters in another order than the task.
-  if (!asked->form.places.empty()) {
+  if (asked->form.has_other_launcher()) {
     facts.rewrite = [asked](const std::string& said) {
       const Answer read = asked->agents->model().dialect().read_answer(said, true);
       return read.outcome == AnswerOutcome::kernel ? in_task_order(asked->form, read.kernel) : said;

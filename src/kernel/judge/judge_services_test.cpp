@@ -104,7 +104,9 @@ TEST(JudgeServices, TheVerdictIsThatOfOurOwnJudge) {
 
 TEST(JudgeServices, EveryTaskOfTheSuiteTravelsUnchanged) {
   int tasks = 0;
-  for (const SuiteEntry& entry : load_suite(source_root() / "tasks").value()) {
+  const auto suite = load_suite(source_root() / "tasks");
+  ASSERT_TRUE(suite.ok());
+  for (const SuiteEntry& entry : *suite) {
     if (!entry.task.ok()) continue;
     const Json body = Json::parse(judge_question(*entry.task, "k", "training"));
     const auto read = parse_task(body["task"]["yaml"].get<std::string>(), "task.yaml");
