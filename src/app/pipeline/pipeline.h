@@ -22,6 +22,8 @@
 
 namespace kw {
 
+class Communicator;
+
 // Of a run in this folder; none: nothing is there yet. An error when the folder holds something else.
 Result<std::optional<Configuration>> run_configuration(const std::filesystem::path& folder);
 
