@@ -52,6 +52,7 @@ int run(int argc, char** argv) {
   add_doctor_command(app, context);
   add_tasks_command(app, context);
   add_plan_command(app, context);
+  add_program_command(app, context);
   add_export_command(app, context);
   add_judge_command(app, context);
   add_compile_command(app, context);
