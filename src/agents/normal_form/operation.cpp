@@ -158,6 +158,7 @@ class Reading {
         for (const int part : own.parts) parts.push_back(term(part));
         return make_python(book(), "list", std::move(parts));
       }
+      case PythonKind::invert:
       case PythonKind::slice:
         return -1;
     }

@@ -1,7 +1,7 @@
 #pragma once
 // A task's PyTorch text as terms: locals are put in where they are used, every call is brought to one spelling.
 
-#include "agents/normal_form/python_text.h"
+#include "agents/program/python_text.h"
 #include "agents/normal_form/term.h"
 
 namespace kw {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agents/normal_form/normal_form.h"
-#include "agents/normal_form/python_text.h"
+#include "agents/program/python_text.h"
 #include "base/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -29,6 +29,7 @@ void add_tasks_command(CLI::App& app, Context& context);
 void add_compile_command(CLI::App& app, Context& context);
 void add_plan_command(CLI::App& app, Context& context);
 void add_plan_cluster_command(CLI::App& app, Context& context);
+void add_program_command(CLI::App& app, Context& context);
 void add_export_command(CLI::App& app, Context& context);
 void add_judge_command(CLI::App& app, Context& context);
 void add_calibrate_command(CLI::App& app, Context& context);

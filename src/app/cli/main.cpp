@@ -53,6 +53,7 @@ int run(int argc, char** argv) {
   add_tasks_command(app, context);
   add_plan_command(app, context);
   add_plan_cluster_command(app, context);
+  add_program_command(app, context);
   add_export_command(app, context);
   add_judge_command(app, context);
   add_compile_command(app, context);

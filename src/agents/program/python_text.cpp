@@ -1,4 +1,4 @@
-#include "agents/normal_form/python_text.h"
+#include "agents/program/python_text.h"
 
 #include <fmt/format.h>
 
@@ -18,12 +18,12 @@ struct Token {
 };
 
 // The line of the text that holds this byte.
-Error unknown_line(std::string_view text, std::size_t at) {
+Error unknown_line(std::string_view text, std::size_t at, std::string_view reader) {
   at = std::min(at, text.size());
   const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
   const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
   const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(begin), '\n') + 1;
-  return not_known(quoted(text.substr(begin, text.find('\n', at) - begin)), static_cast<int>(line));
+  return not_known(quoted(text.substr(begin, text.find('\n', at) - begin)), static_cast<int>(line), reader);
 }
 
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -33,7 +33,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // not looked at: without loops and conditions there is only one block.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  Scanner(std::string_view text, std::string_view reader) : text_(text), reader_(reader) {}
 
   Result<std::vector<Token>> scan() {
     while (at_ < text_.size()) {
@@ -51,14 +51,14 @@ class Scanner {
         while (end < text_.size() && (begins_name(text_[end]) || is_digit(text_[end]))) ++end;
         take(Token::Kind::name, end);
       } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
-        if (!number()) return unknown_line(text_, at_);
+        if (!number()) return unknown_line(text_, at_, reader_);
       } else if (c == '"' || c == '\'') {
-        if (!string(c)) return unknown_line(text_, at_);
+        if (!string(c)) return unknown_line(text_, at_, reader_);
       } else if (!sign()) {
-        return unknown_line(text_, at_);
+        return unknown_line(text_, at_, reader_);
       }
     }
-    if (open_ != 0) return unknown_line(text_, opened_at_);
+    if (open_ != 0) return unknown_line(text_, opened_at_, reader_);
     end_line();
     add(Token::Kind::end, "", at_);
     return std::move(tokens_);
@@ -111,9 +111,9 @@ class Scanner {
     return true;
   }
   bool sign() {
-    static constexpr std::array<std::string_view, 28> signs{"**", "//", "<=", ">=", "==", "!=", "<<", ">>", "->", "(",
-                                                            ")",  "[",  "]",  ",",  ":",  ".",  "=",  "+",  "-",  "*",
-                                                            "/",  "%",  "@",  "<",  ">",  "&",  "|",  "^"};
+    static constexpr std::array<std::string_view, 30> signs{"...", "~", "**", "//", "<=", ">=", "==", "!=", "<<", ">>",
+                                                            "->",  "(", ")",  "[",  "]",  ",",  ":",  ".",  "=",  "+",
+                                                            "-",   "*", "/",  "%",  "@",  "<",  ">",  "&",  "|",  "^"};
     for (const std::string_view each : signs) {
       if (!text_.substr(at_).starts_with(each)) continue;
       if ((each == "(" || each == "[") && open_++ == 0) opened_at_ = at_;
@@ -125,6 +125,7 @@ class Scanner {
   }
 
   std::string_view text_;
+  std::string_view reader_;
   std::size_t at_ = 0;
   int line_ = 1;
   int open_ = 0;
@@ -173,10 +174,11 @@ class Parser {
   // Where it first went wrong: a word of Python that is not known, or else the line.
   Error what_failed() const {
     const Token& token = tokens_[failed_at_];
-    if (beyond_limits_) return not_known("an expression as long as this one", token.line);
-    if (token.kind == Token::Kind::end) return not_known("a function without `return`");
-    if (token.kind == Token::Kind::name && is_reserved(token.text)) return not_known(quoted(token.text), token.line);
-    return unknown_line(text_, token.begin);
+    if (beyond_limits_) return not_known("an expression as long as this one", token.line, limits_.reader);
+    if (token.kind == Token::Kind::end) return not_known("a function without `return`", 0, limits_.reader);
+    if (token.kind == Token::Kind::name && is_reserved(token.text))
+      return not_known(quoted(token.text), token.line, limits_.reader);
+    return unknown_line(text_, token.begin, limits_.reader);
   }
   int fail() {
     if (failed_) return -1;
@@ -250,13 +252,25 @@ class Parser {
       type_name();
     }
     while (accept(",")) made.names.push_back(name());
+    const std::size_t begin = at_ - 1;
+    const std::string augmented = made.names.size() == 1 ? augmented_sign() : "";
+    const int own = augmented.empty() ? -1 : node(begin, PythonKind::name, made.names[0]);
     expect("=");
     const std::size_t first = at_;
     const std::vector<int> values = expressions();
     if (failed_) return;
     made.value = values.size() == 1 ? values[0] : node(first, PythonKind::tuple, "", values);
+    if (own >= 0) made.value = node(begin, PythonKind::binary, augmented, {own, made.value});
     line_end();
     made_.assignments.push_back(std::move(made));
+  }
+
+  // Of `x += 1`, whose `=` is a sign of its own here.
+  std::string augmented_sign() {
+    static constexpr std::array<std::string_view, 10> known{"+", "-", "*", "/", "//", "%", "**", "&", "|", "^"};
+    if (peek().kind != Token::Kind::sign || !is_sign("=", 1) || peek().end != peek(1).begin) return "";
+    if (std::find(known.begin(), known.end(), peek().text) == known.end()) return "";
+    return tokens_[at_++].text;
   }
 
   std::vector<int> expressions() {
@@ -312,6 +326,9 @@ class Parser {
     } else if (accept("-")) {
       const int value = signed_value();
       made = node(first, PythonKind::minus, "", {value});
+    } else if (accept("~")) {
+      const int value = signed_value();
+      made = node(first, PythonKind::invert, "", {value});
     } else if (accept("+")) {
       made = signed_value();
     } else {
@@ -391,6 +408,7 @@ class Parser {
       ++at_;
       return node(first, token.kind == Token::Kind::number ? PythonKind::number : PythonKind::string, token.text);
     }
+    if (accept("...")) return node(first, PythonKind::name, "...");
     const bool round = is_sign("(");
     if (!round && !is_sign("[")) return fail();
     ++at_;
@@ -422,14 +440,15 @@ class Parser {
 }  // namespace
 
 Result<PythonFunction> parse_python(std::string_view text, const PythonLimits& limits) {
-  if (text.size() > limits.bytes) return not_known(fmt::format("a text of more than {} bytes", limits.bytes));
-  KW_TRY(auto tokens, Scanner(text).scan());
+  if (text.size() > limits.bytes)
+    return not_known(fmt::format("a text of more than {} bytes", limits.bytes), 0, limits.reader);
+  KW_TRY(auto tokens, Scanner(text, limits.reader).scan());
   return Parser(text, std::move(tokens), limits).parse();
 }
 
-Error not_known(std::string_view what, int line) {
+Error not_known(std::string_view what, int line, std::string_view reader) {
   const std::string where = line > 0 ? fmt::format(" (line {})", line) : "";
-  return {fmt::format("the agents' normal form does not know {}{}", what, where), "", {"", line, 0}};
+  return {fmt::format("{} does not know {}{}", reader, what, where), "", {"", line, 0}};
 }
 
 std::string quoted(std::string_view piece) {

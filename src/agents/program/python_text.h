@@ -1,6 +1,6 @@
 #pragma once
 // The Python of a task's `pytorch` text: one function of assignments and a return, without loops or conditions. An
-// error names what is not of that kind; the task is not wrong because of it, its text is then used as it is.
+// error names what is not of that kind; the task is not wrong because of it.
 
 #include <cstdint>
 #include <string>
@@ -12,11 +12,12 @@
 namespace kw {
 
 enum class PythonKind : std::uint8_t {
-  name,
+  name,       // `...` too
   number,     // text as written, without its sign
   string,     // text without quotes
   constant,   // None, True, False
   minus,      // parts: operand
+  invert,     // `~`; parts: operand
   binary,     // text: + - * / // % ** @ & | ^ << >>; parts: left, right
   compare,    // text: < <= > >= == !=; parts: left, right
   call,       // parts: callee, arguments; keys: of the arguments
@@ -58,12 +59,13 @@ struct PythonLimits {
   std::size_t bytes = std::size_t{16} << 10;
   std::size_t nodes = 2000;
   int depth = 60;
+  std::string_view reader = "the agents' normal form";  // who does not know what, in errors
 };
 
 Result<PythonFunction> parse_python(std::string_view text, const PythonLimits& limits = {});
 
-// What every error of this module says: "the agents' normal form does not know WHAT (line 3)"; line 0: none is named.
-Error not_known(std::string_view what, int line = 0);
+// "READER does not know WHAT (line 3)"; line 0: none is named.
+Error not_known(std::string_view what, int line = 0, std::string_view reader = PythonLimits{}.reader);
 // A piece of the text in backticks, on one line and not longer than people read.
 std::string quoted(std::string_view piece);
 

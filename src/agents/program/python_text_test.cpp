@@ -1,4 +1,4 @@
-#include "agents/normal_form/python_text.h"
+#include "agents/program/python_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,283 @@
+#include "agents/program/graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace kw {
+namespace {
+
+bool is_constant(const Term& term) { return term.kind == TermKind::real || term.kind == TermKind::whole; }
+bool is_number(const Term& term, double value) {
+  return (term.kind == TermKind::real && term.real == value) ||
+         (term.kind == TermKind::whole && static_cast<double>(term.whole) == value);
+}
+Scalar scalar_of(const Term& term) { return {term.real, term.whole}; }
+
+std::string key_of(const Term& term) {
+  std::string key = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(term.kind), static_cast<int>(term.op),
+                                static_cast<int>(term.dtype), std::bit_cast<std::uint64_t>(term.real), term.whole,
+                                term.node, term.guarded);
+  for (const TermId part : term.parts) key += fmt::format(" {}", part);
+  if (term.kind == TermKind::extent) key += " " + term.extent.text();
+  return key;
+}
+
+}  // namespace
+
+TermId Graph::keep(Term term) {
+  if (terms_.size() >= limits.terms) {
+    beyond_limits_ = true;
+    return 0;
+  }
+  const auto [found, is_new] = known_.try_emplace(key_of(term), static_cast<TermId>(terms_.size()));
+  if (is_new) terms_.push_back(std::move(term));
+  return found->second;
+}
+
+TermId Graph::real(double value, Dtype dtype) {
+  Term term;
+  term.kind = TermKind::real;
+  term.dtype = computed_as(dtype);
+  term.real = value;
+  return keep(std::move(term));
+}
+
+TermId Graph::whole(std::int64_t value, Dtype dtype) {
+  Term term;
+  term.dtype = dtype;
+  term.whole = wrapped(value, dtype);
+  return keep(std::move(term));
+}
+
+TermId Graph::extent(const Extent& extent, Dtype dtype) {
+  if (const auto constant = extent.constant()) return whole(*constant, dtype);
+  if (dtype != Dtype::int32) return cast(this->extent(extent), dtype);
+  Term term;
+  term.kind = TermKind::extent;
+  term.extent = extent;
+  return keep(std::move(term));
+}
+
+TermId Graph::axis(int place) {
+  Term term;
+  term.kind = TermKind::axis;
+  term.whole = place;
+  return keep(std::move(term));
+}
+
+TermId Graph::load(NodeId node, std::vector<TermId> indices, TermId guard) {
+  Term term;
+  term.kind = TermKind::load;
+  term.dtype = computed_as(this->node(node).dtype);
+  term.node = node;
+  term.parts = std::move(indices);
+  if (guard >= 0 && !is_number(this->term(guard), 1)) {
+    term.guarded = true;
+    term.parts.push_back(guard);
+  }
+  return keep(std::move(term));
+}
+
+TermId Graph::folded(const Term& made) {
+  const ScalarOperation& row = operation_of(made.op);
+  const Term& left = term(made.parts[0]);
+  const Term& right = term(made.parts.back());
+  const bool floating = is_floating_point(left.dtype);
+  if (is_constant(left) && is_constant(right)) {
+    if (floating && row.real != nullptr) {
+      const double value = row.real(left.real, right.real);
+      return is_floating_point(made.dtype) ? real(value, made.dtype)
+                                           : whole(static_cast<std::int64_t>(value), made.dtype);
+    }
+    if (!floating && row.whole != nullptr) return whole(row.whole(left.whole, right.whole), made.dtype);
+  }
+  if (row.operands == 1) return -1;
+  const TermId first = made.parts[0], second = made.parts[1];
+  switch (made.op) {
+    case ScalarOp::add:
+      return is_number(left, 0) ? second : is_number(right, 0) ? first : -1;
+    case ScalarOp::subtract:
+      return is_number(right, 0) ? first : -1;
+    case ScalarOp::multiply:
+      if (!floating && (is_number(left, 0) || is_number(right, 0))) return whole(0, made.dtype);
+      return is_number(left, 1) ? second : is_number(right, 1) ? first : -1;
+    case ScalarOp::divide:
+    case ScalarOp::floor_divide:
+      return !floating && is_number(right, 1) ? first : -1;
+    case ScalarOp::remainder:
+    case ScalarOp::truncated_remainder:
+      return !floating && is_number(right, 1) ? whole(0, made.dtype) : -1;
+    case ScalarOp::logical_and:
+      if (is_number(left, 0) || is_number(right, 0)) return whole(0, Dtype::boolean);
+      return is_number(left, 1) || first == second ? second : is_number(right, 1) ? first : -1;
+    case ScalarOp::logical_or:
+      if (is_number(left, 1) || is_number(right, 1)) return whole(1, Dtype::boolean);
+      return is_number(left, 0) || first == second ? second : is_number(right, 0) ? first : -1;
+    default:
+      return -1;
+  }
+}
+
+TermId Graph::apply(ScalarOp op, TermId left, TermId right) {
+  Term made;
+  made.kind = TermKind::operation;
+  made.op = op;
+  made.dtype = gives_bool(op) ? Dtype::boolean : op == ScalarOp::frexp_exponent ? Dtype::int32 : term(left).dtype;
+  made.parts = right < 0 ? std::vector<TermId>{left} : std::vector<TermId>{left, right};
+  const TermId simpler = folded(made);
+  return simpler >= 0 ? simpler : keep(std::move(made));
+}
+
+TermId Graph::select(TermId condition, TermId yes, TermId no) {
+  if (is_number(term(condition), 1)) return yes;
+  if (is_number(term(condition), 0)) return no;
+  if (yes == no) return yes;
+  Term made;
+  made.kind = TermKind::operation;
+  made.op = ScalarOp::select;
+  made.dtype = term(yes).dtype;
+  made.parts = {condition, yes, no};
+  return keep(std::move(made));
+}
+
+TermId Graph::cast(TermId value, Dtype to) {
+  to = computed_as(to);
+  const Term& from = term(value);
+  if (from.dtype == to) return value;
+  // A condition that was made a number to stand among numbers is the condition again.
+  if (to == Dtype::boolean && from.kind == TermKind::operation && from.op == ScalarOp::cast &&
+      term(from.parts[0]).dtype == Dtype::boolean)
+    return from.parts[0];
+  if (is_constant(from)) {
+    const Scalar made = cast_scalar(scalar_of(from), from.dtype, to);
+    return is_floating_point(to) ? real(made.real, to) : whole(made.whole, to);
+  }
+  Term made;
+  made.kind = TermKind::operation;
+  made.op = ScalarOp::cast;
+  made.dtype = to;
+  made.parts = {value};
+  return keep(std::move(made));
+}
+
+TermId Graph::substitute(TermId body, std::span<const TermId> axes, TermId guard) {
+  std::map<TermId, TermId> done;
+  return substituted(body, axes, guard, done);
+}
+
+// Parts have smaller numbers, and a body is as deep as its chain of operations: bounded by the limit on terms in
+// theory, by the depth of Python's text times the longest lowering in fact.
+TermId Graph::substituted(TermId body, std::span<const TermId> axes, TermId guard, std::map<TermId, TermId>& done) {
+  if (beyond_limits_) return 0;
+  if (const auto found = done.find(body); found != done.end()) return found->second;
+  const Term from = term(body);
+  TermId made = body;
+  if (from.kind == TermKind::axis) {
+    made = from.whole < static_cast<std::int64_t>(axes.size()) ? axes[static_cast<std::size_t>(from.whole)] : body;
+  } else if (from.kind == TermKind::load || from.kind == TermKind::operation) {
+    std::vector<TermId> parts;
+    for (const TermId part : from.parts) parts.push_back(substituted(part, axes, guard, done));
+    if (from.kind == TermKind::load) {
+      TermId condition = guard;
+      if (from.guarded) {
+        condition = guard < 0 ? parts.back() : apply(ScalarOp::logical_and, guard, parts.back());
+        parts.pop_back();
+      }
+      made = load(from.node, std::move(parts), condition);
+    } else if (from.op == ScalarOp::select) {
+      made = select(parts[0], parts[1], parts[2]);
+    } else if (from.op == ScalarOp::cast) {
+      made = cast(parts[0], from.dtype);
+    } else {
+      made = apply(from.op, parts[0], parts.size() > 1 ? parts[1] : -1);
+    }
+  }
+  done.emplace(body, made);
+  return made;
+}
+
+NodeId Graph::add(Node node) {
+  const auto is_broken = [](const Extent& extent) { return extent.broken(); };
+  if (nodes_.size() >= limits.nodes || node.shape.size() > limits.rank || node.over.size() > limits.rank ||
+      std::any_of(node.shape.begin(), node.shape.end(), is_broken) ||
+      std::any_of(node.over.begin(), node.over.end(), is_broken)) {
+    beyond_limits_ = true;
+    if (!nodes_.empty()) return 0;
+  }
+  nodes_.push_back(std::move(node));
+  return static_cast<NodeId>(nodes_.size()) - 1;
+}
+
+std::vector<NodeId> Graph::loads_of(TermId body) const {
+  std::set<TermId> seen;
+  std::set<NodeId> found;
+  std::vector<TermId> open{body};
+  while (!open.empty()) {
+    const TermId at = open.back();
+    open.pop_back();
+    if (at < 0 || !seen.insert(at).second) continue;
+    if (term(at).kind == TermKind::load) found.insert(term(at).node);
+    open.insert(open.end(), term(at).parts.begin(), term(at).parts.end());
+  }
+  return {found.begin(), found.end()};
+}
+
+TermId identity_of(Graph& graph, Combine combine, Dtype dtype) {
+  dtype = computed_as(dtype);
+  const bool floating = is_floating_point(dtype);
+  const auto number = [&](double value) {
+    return floating ? graph.real(value, dtype) : graph.whole(static_cast<std::int64_t>(value), dtype);
+  };
+  const auto extreme = [&](bool lowest) {
+    if (floating) return graph.real(lowest ? -INFINITY : INFINITY, dtype);
+    using Limits = std::numeric_limits<std::int64_t>;
+    if (dtype == Dtype::int64) return graph.whole(lowest ? Limits::min() : Limits::max(), dtype);
+    if (dtype == Dtype::int32) return graph.whole(lowest ? INT32_MIN : INT32_MAX, dtype);
+    if (dtype == Dtype::int8) return graph.whole(lowest ? -128 : 127, dtype);
+    return graph.whole(lowest ? 0 : dtype == Dtype::uint8 ? 255 : 1, dtype);
+  };
+  switch (combine) {
+    case Combine::product:
+    case Combine::all:
+      return number(1);
+    case Combine::maximum:
+    case Combine::argmax:
+      return extreme(true);
+    case Combine::minimum:
+    case Combine::argmin:
+      return extreme(false);
+    default:
+      return number(0);
+  }
+}
+
+std::string_view name_of(Combine combine) {
+  switch (combine) {
+    case Combine::sum:
+      return "sum";
+    case Combine::product:
+      return "product";
+    case Combine::maximum:
+      return "maximum";
+    case Combine::minimum:
+      return "minimum";
+    case Combine::any:
+      return "any";
+    case Combine::all:
+      return "all";
+    case Combine::argmax:
+      return "argmax";
+    case Combine::argmin:
+      return "argmin";
+    case Combine::replace:
+      return "replace";
+  }
+  return "";
+}
+
+}  // namespace kw

@@ -1,0 +1,168 @@
+#include "agents/program/schedule.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace kw {
+namespace {
+
+// One place where a node's body loads another.
+struct Site {
+  NodeId reader = -1;
+  TermId load = -1;
+};
+
+constexpr int cheap = 14;          // what is computed again rather than kept, where two read it
+constexpr int very_cheap = 8;      // where each element is read many times
+constexpr int largest_body = 300;  // terms, after what it loads is put in
+constexpr int deepest_body = 60;   // nodes that are put into each other
+
+class Scheduler {
+ public:
+  Scheduler(const Graph& graph, const Sizes& sizes)
+      : graph_(graph),
+        sizes_(sizes),
+        count_(graph.node_count()),
+        needed_(count_),
+        sites_(count_),
+        heavy_(count_),
+        cost_(count_),
+        size_(count_),
+        depth_(count_) {
+    made_.own_memory.resize(count_);
+  }
+
+  Schedule run() {
+    find_needed();
+    for (std::size_t i = 0; i < count_; ++i)
+      if (needed_[i]) place(static_cast<NodeId>(i));
+    return std::move(made_);
+  }
+
+ private:
+  static std::vector<TermId> roots_of(const Node& node) {
+    std::vector<TermId> roots = node.target;
+    if (node.body >= 0) roots.push_back(node.body);
+    if (node.initial >= 0) roots.push_back(node.initial);
+    return roots;
+  }
+
+  std::vector<TermId> terms_of(const Node& node) const {
+    std::set<TermId> seen;
+    std::vector<TermId> open = roots_of(node);
+    while (!open.empty()) {
+      const TermId at = open.back();
+      open.pop_back();
+      if (!seen.insert(at).second) continue;
+      open.insert(open.end(), graph_.term(at).parts.begin(), graph_.term(at).parts.end());
+    }
+    return {seen.begin(), seen.end()};
+  }
+
+  void find_needed() {
+    for (const NodeId output : graph_.outputs) needed_[static_cast<std::size_t>(output)] = true;
+    for (std::size_t i = count_; i-- > 0;) {
+      if (!needed_[i]) continue;
+      for (const TermId term : terms_of(graph_.node(static_cast<NodeId>(i)))) {
+        if (graph_.term(term).kind != TermKind::load) continue;
+        const auto from = static_cast<std::size_t>(graph_.term(term).node);
+        needed_[from] = true;
+        sites_[from].push_back({static_cast<NodeId>(i), term});
+      }
+    }
+  }
+
+  double elements(const Shape& shape) const {
+    double made = 1;
+    for (const Extent& extent : shape) {
+      const auto value = extent.evaluate(sizes_);
+      made *= value.ok() ? static_cast<double>(*value) : 1;
+    }
+    return made;
+  }
+
+  // The one reader is a map that reads each element once, at its own place.
+  bool read_in_place(NodeId id) const {
+    const auto& sites = sites_[static_cast<std::size_t>(id)];
+    if (sites.size() != 1) return false;
+    const Node& reader = graph_.node(sites[0].reader);
+    const Term& load = graph_.term(sites[0].load);
+    if (reader.kind != NodeKind::map || load.guarded) return false;
+    std::set<std::int64_t> axes;
+    for (const TermId part : load.parts) {
+      const Term& index = graph_.term(part);
+      if (index.kind == TermKind::axis) {
+        if (!axes.insert(index.whole).second) return false;
+      } else if (index.kind != TermKind::whole) {
+        return false;
+      }
+    }
+    return elements(reader.shape) == elements(graph_.node(id).shape);
+  }
+
+  bool read_often(NodeId id) const {
+    const double own = elements(graph_.node(id).shape);
+    return std::any_of(sites_[static_cast<std::size_t>(id)].begin(), sites_[static_cast<std::size_t>(id)].end(),
+                       [&](const Site& site) {
+                         const Node& reader = graph_.node(site.reader);
+                         return elements(reader.shape) * elements(reader.over) > 3 * own;
+                       });
+  }
+
+  void place(NodeId id) {
+    const auto at = static_cast<std::size_t>(id);
+    const Node& node = graph_.node(id);
+    if (node.kind == NodeKind::input) {
+      made_.own_memory[at] = true;
+      return;
+    }
+    bool heavy = node.kind == NodeKind::reduce, block = false;
+    double reduced = node.kind == NodeKind::reduce ? elements(node.over) : 0;
+    for (const TermId term : terms_of(node)) {
+      const Term& each = graph_.term(term);
+      ++size_[at];
+      cost_[at] += each.kind == TermKind::operation ? operation_of(each.op).cost : 1;
+      if (each.kind != TermKind::load) continue;
+      const auto from = static_cast<std::size_t>(each.node);
+      if (made_.own_memory[from]) continue;
+      heavy = heavy || heavy_[from];
+      cost_[at] += cost_[from];
+      size_[at] += size_[from];
+      depth_[at] = std::max(depth_[at], depth_[from] + 1);
+      reduced = std::max(reduced, reduced_[each.node]);
+    }
+    heavy_[at] = heavy;
+    reduced_[id] = reduced;
+    const bool output = std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
+    bool own = output || node.kind == NodeKind::scan || node.kind == NodeKind::scatter;
+    own = own || size_[at] > largest_body || depth_[at] > deepest_body;
+    if (heavy)
+      own = own || !read_in_place(id);
+    else
+      own = own || (cost_[at] > cheap && sites_[at].size() > 1) || (cost_[at] > very_cheap && read_often(id));
+    made_.own_memory[at] = own;
+    if (!own) return;
+    if (heavy) {
+      const double outputs = elements(node.shape);
+      block = reduced >= 64 && outputs <= 65'536;
+    }
+    made_.stages.push_back({id, block});
+  }
+
+  const Graph& graph_;
+  const Sizes& sizes_;
+  std::size_t count_;
+  std::vector<bool> needed_;
+  std::vector<std::vector<Site>> sites_;
+  std::vector<bool> heavy_;  // a reduction, or what holds one that is computed inside of it
+  std::vector<int> cost_, size_, depth_;
+  std::map<NodeId, double> reduced_;  // elements of the longest reduction inside
+  Schedule made_;
+};
+
+}  // namespace
+
+Schedule make_schedule(const Graph& graph, const Sizes& sizes) { return Scheduler(graph, sizes).run(); }
+
+}  // namespace kw
