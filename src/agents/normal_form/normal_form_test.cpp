@@ -347,5 +347,18 @@ outputs:
   EXPECT_EQ(form.named_extents.size(), 5u);
 }
 
+// A local that is used twice, thirty times over, would be a text of a gigabyte.
+TEST(NormalForm, AGraphIsNotWrittenOutWithoutBound) {
+  Task task;
+  task.pytorch = "def reference(x):\n";
+  for (int i = 0; i < 30; ++i) task.pytorch += "    x = torch.tanh(x) + torch.sin(x)\n";
+  task.pytorch += "    return x\n";
+  task.inputs = {{"x", Dtype::float32, {Expression::parse("n").value()}, {}}};
+  task.outputs = {{"y", Dtype::float32, {Expression::parse("n").value()}, {}}};
+  task.size_names = {"n"};
+  task.sizes_small = {{{"n", 3}}};
+  EXPECT_FALSE(normal_form(task).changed);
+}
+
 }  // namespace
 }  // namespace kw

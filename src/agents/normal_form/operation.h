@@ -1,8 +1,8 @@
 #pragma once
 // A task's PyTorch text as terms: locals are put in where they are used, every call is brought to one spelling.
 
-#include "agents/program/python_text.h"
 #include "agents/normal_form/term.h"
+#include "agents/program/python_text.h"
 
 namespace kw {
 

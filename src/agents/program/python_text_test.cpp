@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "agents/normal_form/normal_form.h"
-
 namespace kw {
 namespace {
 
@@ -78,19 +76,6 @@ TEST(PythonText, KeepsItsLimits) {
   EXPECT_TRUE(parse_python(function("return " + sum)));
   for (int i = 0; i < 900; ++i) sum += " + x";
   EXPECT_FALSE(parse_python(function("return " + sum)));
-}
-
-// A local that is used twice, thirty times over, would be a text of a gigabyte.
-TEST(PythonText, AGraphIsNotWrittenOutWithoutBound) {
-  Task task;
-  task.pytorch = "def reference(x):\n";
-  for (int i = 0; i < 30; ++i) task.pytorch += "    x = torch.tanh(x) + torch.sin(x)\n";
-  task.pytorch += "    return x\n";
-  task.inputs = {{"x", Dtype::float32, {Expression::parse("n").value()}, {}}};
-  task.outputs = {{"y", Dtype::float32, {Expression::parse("n").value()}, {}}};
-  task.size_names = {"n"};
-  task.sizes_small = {{{"n", 3}}};
-  EXPECT_FALSE(normal_form(task).changed);
 }
 
 }  // namespace

@@ -101,7 +101,8 @@ TEST(ReinforceRanks, TheStoreHasAllConversations) {
     if (entry.path().extension() != ".db") continue;
     const auto store = EpisodeStore::open(entry.path());
     ASSERT_TRUE(store.ok());
-    for (const StoredSummary& summary : (*store)->list().value()) {
+    const std::vector<StoredSummary> summaries = (*store)->list().value();
+    for (const StoredSummary& summary : summaries) {
       EXPECT_NE(summary.end, EpisodeEnd::unfinished);
       ++stored;
     }
