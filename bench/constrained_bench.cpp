@@ -16,12 +16,12 @@
 #include <map>
 
 #include "agents/episode/agent_model.h"
-#include "agents/grammar/task_json.h"
 #include "agents/normal_form/launcher_order.h"
 #include "app/evaluate/exam.h"
 #include "base/file.h"
 #include "kernel/source/interpreter.h"
 #include "kernel/task/task_file.h"
+#include "kernel/task/task_json.h"
 
 namespace {
 
