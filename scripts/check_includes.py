@@ -6,7 +6,8 @@ module, and fails on
 - a use of a higher group,
 - modules that use each other in a circle,
 - a name in USES that nothing in the module includes,
-- an entry of ARCHITECTURE.md that says something else.
+- an entry of ARCHITECTURE.md that says something else,
+- two headers that define different types of one name: the linker would take the functions of one for both.
 
     scripts/check_includes.py [ROOT]      exit status 1, and a line for each problem
     scripts/check_includes.py --self-test plants wrong includes and a circle in copies and looks whether they are found"""
@@ -99,6 +100,26 @@ def check_page(root, modules):
     return problems
 
 
+TYPE = re.compile(r"^(?:struct|class)\s+(?:alignas\(\d+\)\s+)?(\w+)(?!\w|::)[^;\n]*\{", re.M)
+# Never linked together: a shared library of its own that shows nothing of itself, and helpers of different test programs.
+APART = ("src/model/gpu/torch/", "src/app/evaluate/scripted_decoder.h")
+
+
+def check_type_names(root):
+    seen, problems = {}, []
+    for file in sorted((root / "src").rglob("*.h")):
+        path = str(file.relative_to(root))
+        if path.startswith(APART):
+            continue
+        text = re.sub(r"^namespace \{.*?^\}  // namespace$", "", file.read_text(errors="replace"), flags=re.M | re.S)
+        space = re.search(r"^namespace (kw[\w:]*)", text, re.M)
+        for match in TYPE.finditer(text):
+            name = f"{space[1] if space else ''}::{match[1]}"
+            if seen.setdefault(name, path) != path:
+                problems.append(f"{path}: {name} is also defined in {seen[name]}")
+    return problems
+
+
 def check(root):
     modules = read_modules(root)
     order = list(read_groups(root))
@@ -133,6 +154,7 @@ def check(root):
         if unused and module.name != "cli":
             problems.append(f"src/{module.folder}: USES names {', '.join(sorted(unused))}, which it does not include")
     problems += check_page(root, modules)
+    problems += check_type_names(root)
     cycle = find_cycle(modules)
     if cycle:
         problems.append("a cycle: " + " -> ".join(cycle))
@@ -146,6 +168,7 @@ def self_test(root):
         ("src/base/file.cpp", '#include "kernel/task/task.h"\n', "of a higher group"),
         ("src/model/weights/safetensors.h", '#include "app/cli/command.h"\n', "of a higher group"),
         ("src/kernel/task/CMakeLists.txt", "kw_module(task USES kw::judge kw::base kw::yaml)\n", "a cycle: "),
+        ("src/agents/reward/reward.h", "namespace kw {\nstruct Task {\n};\n}\n", "kw::Task is also defined in"),
     ]
     missed = 0
     for path, text, expected in plants:

@@ -171,10 +171,10 @@ std::vector<std::string> inputs_of(const Operation& operation, const Task& task,
   return ordered;
 }
 
-Result<Frame> frame_of(const Operation& operation, const Task& task) {
+Result<TaskFrame> frame_of(const Operation& operation, const Task& task) {
   const TermBook& book = operation.book;
   if (operation.results.size() != 1) return not_known("a task with several outputs");
-  Frame frame;
+  TaskFrame frame;
   frame.root = operation.results[0];
   const std::size_t rank = task.outputs[0].shape.size();
   if (book.is_core(frame.root, "tril")) {

@@ -8,7 +8,7 @@
 
 namespace kw {
 
-struct Frame {
+struct TaskFrame {
   Family family = Family::elementwise;
   int root = -1;
   int core = -1;         // -1: element by element throughout
@@ -19,7 +19,7 @@ struct Frame {
 };
 
 // The frame of the single result; an error names what no drawn task has.
-Result<Frame> frame_of(const Operation& operation, const Task& task);
+Result<TaskFrame> frame_of(const Operation& operation, const Task& task);
 
 // The operands of a product without their transposition.
 int without_transpose(const TermBook& book, int term);
@@ -34,6 +34,6 @@ struct Role {
   RoleNames elsewhere = {};  // those that mean something else in tasks that look alike: only where nothing else changes
 };
 // Sizes, inputs, output: in the order in which the grammar names them.
-std::vector<Role> roles_of(const Operation& operation, const Frame& frame, const Task& task);
+std::vector<Role> roles_of(const Operation& operation, const TaskFrame& frame, const Task& task);
 
 }  // namespace kw

@@ -110,7 +110,7 @@ bool same_extent(const Expression& one, const Expression& other, const Task& tas
 }
 
 // The output of pooling and convolutions: its lengths as the grammar writes them.
-bool write_window_shape(const Operation& operation, const Frame& frame, Task& task) {
+bool write_window_shape(const Operation& operation, const TaskFrame& frame, Task& task) {
   if (frame.core < 0) return false;
   const Term& core = operation.book.at(frame.core);
   const bool pooling = core.text.find("_pool") != std::string::npos, convolution = core.text.starts_with("conv");
@@ -185,7 +185,7 @@ std::string function_text(const Task& task, const std::vector<std::string>& para
 }
 
 // roles: none where names and order are kept.
-NormalForm written(const Task& task, const Operation& operation, const Frame& frame, const Renaming& renamed,
+NormalForm written(const Task& task, const Operation& operation, const TaskFrame& frame, const Renaming& renamed,
                    const std::vector<Role>& roles) {
   NormalForm form{task, false, {renamed.begin(), renamed.end()}, {}, {}, ""};
   form.changed = write_window_shape(operation, frame, form.task) || !renamed.empty();
@@ -206,14 +206,14 @@ NormalForm written(const Task& task, const Operation& operation, const Frame& fr
   return form;
 }
 
-NormalForm with_extents_as_they_are(const Task& task, Names names) {
+NormalForm with_extents_as_they_are(const Task& task, AskedNames names) {
   const auto as_written = [&](const Error& reason) { return NormalForm{task, false, {}, {}, {}, reason.message}; };
   if (task.outputs.size() != 1) return as_written(not_known("a task with several outputs"));
   const auto operation = read_operation(task);
   if (!operation) return as_written(operation.error());
   const auto frame = frame_of(*operation, task);
   if (!frame) return as_written(frame.error());
-  if (names == Names::kept) return written(task, *operation, *frame, {}, {});
+  if (names == AskedNames::kept) return written(task, *operation, *frame, {}, {});
   const std::vector<Role> roles = roles_of(*operation, *frame, task);
   const NormalForm form = written(task, *operation, *frame, rename(roles, task, false), roles);
   return form.changed ? written(task, *operation, *frame, rename(roles, task, true), roles) : form;
@@ -252,10 +252,10 @@ NormalForm without_names(NormalForm form, const NamedShapes& shapes) {
 
 }  // namespace
 
-NormalForm normal_form(const Task& task, Names names) {
+NormalForm normal_form(const Task& task, AskedNames names) {
   NormalForm as_it_is = with_extents_as_they_are(task, names);
   // A kernel that is there already has its own launcher; and where sizes have names, numbers are meant as such.
-  if (names == Names::kept || (!task.size_names.empty() && as_it_is.not_understood.empty())) return as_it_is;
+  if (names == AskedNames::kept || (!task.size_names.empty() && as_it_is.not_understood.empty())) return as_it_is;
   if (task.sizes_small.empty()) return as_it_is;
   for (const NamedShapes& shapes : with_named_shapes(task)) {
     NormalForm form = with_extents_as_they_are(shapes.task, names);

@@ -13,7 +13,7 @@
 
 namespace kw {
 
-enum class Names : std::uint8_t {
+enum class AskedNames : std::uint8_t {
   learned,  // those of the grammar, for each role
   kept,     // as the task has them: a kernel uses them already
 };
@@ -41,7 +41,7 @@ struct NormalForm {
 };
 
 // Where the text is not understood, or is of no family that is drawn, the task stays as it is.
-NormalForm normal_form(const Task& task, Names names = Names::learned);
+NormalForm normal_form(const Task& task, AskedNames names = AskedNames::learned);
 
 // What was done, on one line: "the question was put in other words: ...", or what was not understood and that the
 // question is given as it is written. Empty where there was nothing to do.

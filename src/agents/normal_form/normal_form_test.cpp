@@ -172,7 +172,7 @@ TEST(NormalForm, IsANormalForm) {
 
 TEST(NormalForm, KeepsNamesWhereTheyAreKept) {
   const Task task = task_of({"a:f32[m,k] b:f32[k,n]>c:f32[m,n]", "return torch.relu(a @ b)", ""});
-  const NormalForm form = normal_form(task, Names::kept);
+  const NormalForm form = normal_form(task, AskedNames::kept);
   EXPECT_TRUE(form.renamed.empty());
   EXPECT_EQ(compact(form.task), "a[m,k] b[k,n]>c[m,n];r = torch.matmul(a, b);return torch.relu(r)");
 }
@@ -199,7 +199,7 @@ TEST(NormalForm, BringsInputsToTheLearnedOrderAndLaunchersBack) {
   for (const std::string odd :
        {"", "launch(", "void launch(int a, int b)", "void launch(int /* , */ a", "relaunch(x)", "void launch"})
     EXPECT_EQ(in_task_order(form, odd), odd);
-  EXPECT_TRUE(normal_form(task, Names::kept).places.empty()) << "a kernel that the user gave has the task's order";
+  EXPECT_TRUE(normal_form(task, AskedNames::kept).places.empty()) << "a kernel that the user gave has the task's order";
 }
 
 TEST(NormalForm, LeavesWhatItDoesNotUnderstand) {
@@ -310,7 +310,7 @@ TEST(FixedShapes, AreAskedForWithNamedSizes) {
   ASSERT_FALSE(form.named_extents.empty());
   for (const NamedExtent& extent : form.named_extents)
     EXPECT_EQ(form.task.parameters()[extent.place].name, extent.name);
-  EXPECT_TRUE(normal_form(task, Names::kept).named_extents.empty()) << "a kernel that the user gave has no sizes";
+  EXPECT_TRUE(normal_form(task, AskedNames::kept).named_extents.empty()) << "a kernel that the user gave has no sizes";
 }
 
 TEST(FixedShapes, BecomeConstantsOfTheLauncherAndComeBack) {

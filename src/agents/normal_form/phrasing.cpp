@@ -9,7 +9,7 @@ namespace {
 
 class Phrasing {
  public:
-  Phrasing(const Operation& operation, const Frame& frame, const Renaming& renamed, std::vector<std::string> taken)
+  Phrasing(const Operation& operation, const TaskFrame& frame, const Renaming& renamed, std::vector<std::string> taken)
       : operation_(operation), book_(operation.book), frame_(frame), renamed_(renamed), taken_(std::move(taken)) {}
 
   std::string lines() {
@@ -254,7 +254,7 @@ class Phrasing {
 
   const Operation& operation_;
   const TermBook& book_;
-  const Frame& frame_;
+  const TaskFrame& frame_;
   const Renaming& renamed_;
   std::vector<std::string> taken_;
   std::string result_;
@@ -262,7 +262,7 @@ class Phrasing {
 
 }  // namespace
 
-std::string phrase(const Operation& operation, const Frame& frame, const Renaming& renamed,
+std::string phrase(const Operation& operation, const TaskFrame& frame, const Renaming& renamed,
                    std::vector<std::string> taken) {
   return Phrasing(operation, frame, renamed, std::move(taken)).lines();
 }

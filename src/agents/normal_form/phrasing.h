@@ -8,7 +8,7 @@ namespace kw {
 using Renaming = std::map<std::string, std::string>;  // the task's name, the new one; others stay
 
 // Lines that end in a return. `taken`: names that no local may have.
-std::string phrase(const Operation& operation, const Frame& frame, const Renaming& renamed,
+std::string phrase(const Operation& operation, const TaskFrame& frame, const Renaming& renamed,
                    std::vector<std::string> taken);
 
 }  // namespace kw

@@ -9,7 +9,7 @@ namespace {
 
 class RoleBook {
  public:
-  RoleBook(const Operation& operation, const Frame& frame, const Task& task)
+  RoleBook(const Operation& operation, const TaskFrame& frame, const Task& task)
       : operation_(operation), book_(operation.book), frame_(frame), task_(task) {}
 
   std::vector<Role> roles() {
@@ -262,14 +262,14 @@ class RoleBook {
 
   const Operation& operation_;
   const TermBook& book_;
-  const Frame& frame_;
+  const TaskFrame& frame_;
   const Task& task_;
   std::vector<Role> roles_;
 };
 
 }  // namespace
 
-std::vector<Role> roles_of(const Operation& operation, const Frame& frame, const Task& task) {
+std::vector<Role> roles_of(const Operation& operation, const TaskFrame& frame, const Task& task) {
   return RoleBook(operation, frame, task).roles();
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 // A NaN stays one, as in PyTorch; a NaN is also the greatest and the least for an index.
@@ -99,4 +99,4 @@ std::string device_functions(std::string_view text) {
   return made;
 }
 
-}  // namespace kw
+}  // namespace kw::program

@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace kw {
+namespace kw::program {
 
 // Those that the text calls, with an empty line behind each.
 std::string device_functions(std::string_view text);
 
-}  // namespace kw
+}  // namespace kw::program

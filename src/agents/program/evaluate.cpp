@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Index = std::vector<std::int64_t>;
@@ -369,4 +369,4 @@ Result<std::vector<EvaluatedTensor>> evaluate_graph(const Graph& graph, const Si
   return Evaluator(graph, sizes, limits).run(inputs);
 }
 
-}  // namespace kw
+}  // namespace kw::program

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "kernel/task/input_values.h"
 
-namespace kw {
+namespace kw::program {
 
 // Row-major; `real` for floating-point types, `whole` for all others.
 struct EvaluatedTensor {
@@ -27,4 +27,4 @@ Result<std::vector<EvaluatedTensor>> evaluate_graph(const Graph& graph, const Si
                                                     const std::vector<InputTensor>& inputs,
                                                     const EvaluateLimits& limits = {});
 
-}  // namespace kw
+}  // namespace kw::program

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 constexpr std::size_t max_factor_bytes = 400;
@@ -197,4 +197,4 @@ Extent elements_of(const Shape& shape) {
   return made;
 }
 
-}  // namespace kw
+}  // namespace kw::program

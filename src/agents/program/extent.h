@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "kernel/task/expression.h"
 
-namespace kw {
+namespace kw::program {
 
 class Extent {
  public:
@@ -54,4 +54,4 @@ Extent quotient(const Extent& numerator, const Extent& denominator);
 using Shape = std::vector<Extent>;
 Extent elements_of(const Shape& shape);
 
-}  // namespace kw
+}  // namespace kw::program

@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 bool is_constant(const Term& term) { return term.kind == TermKind::real || term.kind == TermKind::whole; }
@@ -280,4 +280,4 @@ std::string_view name_of(Combine combine) {
   return "";
 }
 
-}  // namespace kw
+}  // namespace kw::program

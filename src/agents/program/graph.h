@@ -26,7 +26,7 @@
 #include "agents/program/scalar_operation.h"
 #include "kernel/task/task.h"
 
-namespace kw {
+namespace kw::program {
 
 using TermId = int;
 using NodeId = int;
@@ -140,4 +140,4 @@ std::string_view name_of(Combine combine);
 std::string to_text(const Graph& graph);
 std::string to_text(const Graph& graph, TermId term);
 
-}  // namespace kw
+}  // namespace kw::program

@@ -4,7 +4,7 @@
 
 #include "agents/program/graph.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 constexpr std::size_t most_bytes = 400;  // of one term
@@ -132,4 +132,4 @@ std::string to_text(const Graph& graph) {
   return text + "\n";
 }
 
-}  // namespace kw
+}  // namespace kw::program

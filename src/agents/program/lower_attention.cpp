@@ -6,7 +6,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Terms = std::vector<TermId>;
@@ -76,4 +76,4 @@ std::span<const Operation> attention_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

@@ -7,7 +7,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Terms = std::vector<TermId>;
@@ -564,4 +564,4 @@ std::span<const Operation> element_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

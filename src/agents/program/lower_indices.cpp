@@ -4,7 +4,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 TermId as_index(Lowering& to, TermId value) { return to.graph.cast(value, Dtype::int32); }
@@ -222,4 +222,4 @@ std::span<const Operation> index_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

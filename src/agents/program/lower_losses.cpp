@@ -7,7 +7,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Terms = std::vector<TermId>;
@@ -333,4 +333,4 @@ std::span<const Operation> loss_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

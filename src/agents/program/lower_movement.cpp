@@ -7,7 +7,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 
 // Axes of both shapes are taken in groups whose extents have equal products, so that `[b, s, 4 * d]` as `[b, s, 4, d]`
 // costs a division of the last index alone.
@@ -611,4 +611,4 @@ std::span<const Operation> movement_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

@@ -6,7 +6,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Terms = std::vector<TermId>;
@@ -164,4 +164,4 @@ std::span<const Operation> norm_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

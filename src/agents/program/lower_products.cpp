@@ -7,7 +7,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 
 NodeId Lowering::product(NodeId left, NodeId right) {
   if (failed()) return 0;
@@ -217,4 +217,4 @@ std::span<const Operation> product_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

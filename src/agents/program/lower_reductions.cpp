@@ -7,7 +7,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Terms = std::vector<TermId>;
@@ -235,4 +235,4 @@ std::span<const Operation> reduction_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

@@ -6,7 +6,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 // Where an output index lies in the input: the two neighbours and how far it is from the first.
@@ -184,4 +184,4 @@ std::span<const Operation> resample_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

@@ -7,7 +7,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Terms = std::vector<TermId>;
@@ -380,4 +380,4 @@ std::span<const Operation> window_operations() {
   return table;
 }
 
-}  // namespace kw
+}  // namespace kw::program

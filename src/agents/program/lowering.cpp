@@ -7,7 +7,7 @@
 
 #include "agents/program/python_text.h"
 
-namespace kw {
+namespace kw::program {
 
 Value Value::of(NodeId node) {
   Value made;
@@ -345,4 +345,4 @@ NodeId Lowering::log_softmax(NodeId value, int axis) {
   return binary(ScalarOp::subtract, shifted, unary(ScalarOp::log, total));
 }
 
-}  // namespace kw
+}  // namespace kw::program

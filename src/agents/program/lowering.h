@@ -12,7 +12,7 @@
 
 #include "agents/program/graph.h"
 
-namespace kw {
+namespace kw::program {
 
 // What a name of the Python text stands for while it is read.
 struct Value {
@@ -177,4 +177,4 @@ std::optional<Dtype> promote(Dtype left, Dtype right);
 // `the program uses WHAT, which is not understood (line 3)`.
 Error not_understood(std::string_view what, int line);
 
-}  // namespace kw
+}  // namespace kw::program

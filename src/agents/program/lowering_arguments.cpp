@@ -7,7 +7,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 
 NodeId Lowering::tensor(const Value& value, std::string_view what) {
   if (failed()) return 0;
@@ -110,4 +110,4 @@ std::vector<std::int64_t> Lowering::constants(const Value& value, std::size_t co
   return made;
 }
 
-}  // namespace kw
+}  // namespace kw::program

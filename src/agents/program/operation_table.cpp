@@ -8,7 +8,7 @@
 #include <charconv>
 #include <map>
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -174,4 +174,4 @@ std::optional<Arguments> bind(Lowering& to, const TableEntry& entry, const std::
   return made;
 }
 
-}  // namespace kw
+}  // namespace kw::program

@@ -8,7 +8,7 @@
 
 #include "agents/program/lowering.h"
 
-namespace kw {
+namespace kw::program {
 
 struct SignatureEntry {
   std::string name;
@@ -29,4 +29,4 @@ const TableEntry* find_entry(std::string_view module, std::string_view name);
 std::optional<Arguments> bind(Lowering& to, const TableEntry& entry, const std::string& function,
                               const std::vector<Value>& values, const std::vector<std::string>& keys);
 
-}  // namespace kw
+}  // namespace kw::program

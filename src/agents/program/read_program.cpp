@@ -12,7 +12,7 @@
 #include "agents/program/operation_table.h"
 #include "agents/program/python_text.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Kind = Value::Kind;
@@ -540,4 +540,4 @@ Result<Graph> read_program(const Task& task) {
   return graph;
 }
 
-}  // namespace kw
+}  // namespace kw::program

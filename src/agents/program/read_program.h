@@ -5,9 +5,9 @@
 #include "base/result.h"
 #include "kernel/task/task.h"
 
-namespace kw {
+namespace kw::program {
 
 // Outputs have the task's types and shapes; none is an input or another output.
 Result<Graph> read_program(const Task& task);
 
-}  // namespace kw
+}  // namespace kw::program

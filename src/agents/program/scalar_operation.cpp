@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 using Real = double;
@@ -173,4 +173,4 @@ Scalar cast_scalar(const Scalar& value, Dtype from, Dtype to) {
   return {0, wrapped(value.whole, to)};
 }
 
-}  // namespace kw
+}  // namespace kw::program

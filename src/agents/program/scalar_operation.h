@@ -9,7 +9,7 @@
 
 #include "kernel/task/dtype.h"
 
-namespace kw {
+namespace kw::program {
 
 enum class ScalarOp : std::uint8_t {
   add,
@@ -104,4 +104,4 @@ Dtype computed_as(Dtype dtype);
 std::int64_t wrapped(std::int64_t value, Dtype dtype);
 Scalar cast_scalar(const Scalar& value, Dtype from, Dtype to);
 
-}  // namespace kw
+}  // namespace kw::program

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 // One place where a node's body loads another.
@@ -165,4 +165,4 @@ class Scheduler {
 
 Schedule make_schedule(const Graph& graph, const Sizes& sizes) { return Scheduler(graph, sizes).run(); }
 
-}  // namespace kw
+}  // namespace kw::program

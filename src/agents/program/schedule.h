@@ -7,7 +7,7 @@
 
 #include "agents/program/graph.h"
 
-namespace kw {
+namespace kw::program {
 
 struct Stage {
   NodeId node = -1;
@@ -23,4 +23,4 @@ struct Schedule {
 // `sizes`: what the work is estimated at.
 Schedule make_schedule(const Graph& graph, const Sizes& sizes);
 
-}  // namespace kw
+}  // namespace kw::program

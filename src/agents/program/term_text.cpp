@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 constexpr std::size_t longest_text = 64;
@@ -133,4 +133,4 @@ TermText write_terms(const Graph& graph, const std::vector<TermId>& terms, const
   return made;
 }
 
-}  // namespace kw
+}  // namespace kw::program

@@ -8,7 +8,7 @@
 
 #include "agents/program/graph.h"
 
-namespace kw {
+namespace kw::program {
 
 struct TermNames {
   std::function<std::string(std::int64_t place)> axis;  // "i0"
@@ -28,4 +28,4 @@ TermText write_terms(const Graph& graph, const std::vector<TermId>& terms, const
 // In CUDA C++, of a type that numbers are computed in.
 std::string number_text(const Term& constant);
 
-}  // namespace kw
+}  // namespace kw::program

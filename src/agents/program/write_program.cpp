@@ -10,7 +10,7 @@
 #include "agents/program/schedule.h"
 #include "agents/program/term_text.h"
 
-namespace kw {
+namespace kw::program {
 namespace {
 
 constexpr std::size_t widest_line = 110;
@@ -654,4 +654,4 @@ class Writer {
 
 Result<std::string> write_program(const Task& task, Graph graph) { return Writer(task, std::move(graph)).write(); }
 
-}  // namespace kw
+}  // namespace kw::program

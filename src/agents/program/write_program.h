@@ -8,9 +8,9 @@
 #include "base/result.h"
 #include "kernel/task/task.h"
 
-namespace kw {
+namespace kw::program {
 
 // The graph is `task`'s own. An error names the stage that has no kernel.
 Result<std::string> write_program(const Task& task, Graph graph);
 
-}  // namespace kw
+}  // namespace kw::program

@@ -38,7 +38,7 @@ Result<WrittenPrompt> prompt_from(const PromptArguments& arguments) {
   KW_TRY(const Task task, task_from_argument(arguments.task));
   PromptRequest request;
   request.role = *agent_role_from_string(arguments.role);
-  const NormalForm form = normal_form(task, arguments.kernel.empty() ? Names::learned : Names::kept);
+  const NormalForm form = normal_form(task, arguments.kernel.empty() ? AskedNames::learned : AskedNames::kept);
   request.task = arguments.as_written ? &task : &form.task;
   request.level = arguments.level;
   if (arguments.target > 0) request.target = arguments.target;

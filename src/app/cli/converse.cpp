@@ -126,7 +126,7 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   engine_options.judge_workers = session->workers();
   engine_options.model = fmt::format("{} {} {}", model->fingerprint(), model->device(), session->identity());
   ConversationView view(options.samples);
-  const NormalForm asked = normal_form(*request.task, request.kernel.empty() ? Names::learned : Names::kept);
+  const NormalForm asked = normal_form(*request.task, request.kernel.empty() ? AskedNames::learned : AskedNames::kept);
   if (!context.json) {
     const std::string put = description_of(asked);
     const std::string about = request.task->summary.empty() ? "" : ": " + request.task->summary;

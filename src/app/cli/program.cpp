@@ -15,6 +15,8 @@
 namespace kw::cli {
 namespace {
 
+using namespace program;
+
 struct ProgramArguments {
   std::string task;
   bool write = false;

@@ -42,7 +42,7 @@ const PairedComparison* whole_comparison(const std::vector<PairedComparison>& co
   return whole;
 }
 
-void add_p_values(OutcomeRow& row, const ModelEvaluation& before, const ModelEvaluation& after) {
+void add_p_values(StageOutcomeRow& row, const ModelEvaluation& before, const ModelEvaluation& after) {
   const auto comparisons = compare_evaluations(before, after);
   if (!comparisons.ok()) return;
   const PairedComparison* whole = whole_comparison(*comparisons);
@@ -56,8 +56,8 @@ void add_p_values(OutcomeRow& row, const ModelEvaluation& before, const ModelEva
   }
 }
 
-OutcomeRow row_of(const std::string& stage, int turns, const ModelEvaluation& evaluation) {
-  OutcomeRow row;
+StageOutcomeRow row_of(const std::string& stage, int turns, const ModelEvaluation& evaluation) {
+  StageOutcomeRow row;
   row.stage = stage;
   row.turns = turns;
   const std::vector<EvaluationRow> rows = evaluation_rows(evaluation, QuestionKind::generate, RowsBy::group);
@@ -86,10 +86,10 @@ std::string p_text(const OutcomeFigure& figure) {
 
 }  // namespace
 
-std::vector<OutcomeRow> outcome_rows(const std::vector<StageEvaluation>& stages) {
+std::vector<StageOutcomeRow> outcome_rows(const std::vector<StageEvaluation>& stages) {
   int most_turns = 1;
   for (const StageEvaluation& stage : stages) most_turns = std::max(most_turns, stage.evaluation.settings.turns);
-  std::vector<OutcomeRow> rows;
+  std::vector<StageOutcomeRow> rows;
   for (const int turns : most_turns > 1 ? std::vector{1, most_turns} : std::vector{1}) {
     std::optional<ModelEvaluation> before;
     for (const StageEvaluation& stage : stages) {
@@ -102,16 +102,16 @@ std::vector<OutcomeRow> outcome_rows(const std::vector<StageEvaluation>& stages)
   return rows;
 }
 
-std::string outcome_text(const std::vector<OutcomeRow>& rows) {
+std::string outcome_text(const std::vector<StageOutcomeRow>& rows) {
   std::vector<std::string> headings{"held-out tasks", "",       "tasks", "compiled",           "correct", "p",
                                     "unsupported",    "reward", "p",     "speedup over naive", "p"};
-  const bool pytorch = std::ranges::any_of(rows, [](const OutcomeRow& row) { return row.over_pytorch.has_value(); });
+  const bool pytorch = std::ranges::any_of(rows, [](const StageOutcomeRow& row) { return row.over_pytorch.has_value(); });
   if (pytorch) headings.insert(headings.end(), {"over PyTorch eager", "p"});
   std::vector<Align> alignment(headings.size(), Align::right);
   alignment[0] = alignment[1] = Align::left;
   Table table(headings, alignment);
   int turns = 0;
-  for (const OutcomeRow& row : rows) {
+  for (const StageOutcomeRow& row : rows) {
     const std::string form = row.turns == turns ? ""
                              : row.turns == 1   ? "one answer"
                                                 : fmt::format("{} turns", row.turns);
@@ -140,7 +140,7 @@ std::string outcome_text(const std::vector<OutcomeRow>& rows) {
   return table.text() + "intervals are 95 %; p: the same tasks, against the line before\n";
 }
 
-Json to_json(const OutcomeRow& row) {
+Json to_json(const StageOutcomeRow& row) {
   const auto figure = [](const OutcomeFigure& one) {
     return Json{{"value", one.estimate.value},
                 {"low", one.estimate.interval.low},

@@ -19,7 +19,7 @@ struct OutcomeFigure {
   std::optional<double> p_value;  // against the row before; none: there is none, or it has no tasks in common
 };
 
-struct OutcomeRow {
+struct StageOutcomeRow {
   std::string stage;  // "start", "sft", "rl"
   int turns = 1;      // 1: the single answer
   std::int64_t tasks = 0;
@@ -34,9 +34,9 @@ struct StageEvaluation {
 };
 
 // Kernels from nothing; first the single answers of all stages, then their conversations where there are any.
-std::vector<OutcomeRow> outcome_rows(const std::vector<StageEvaluation>& stages);
+std::vector<StageOutcomeRow> outcome_rows(const std::vector<StageEvaluation>& stages);
 
-std::string outcome_text(const std::vector<OutcomeRow>& rows);
-nlohmann::ordered_json to_json(const OutcomeRow& row);
+std::string outcome_text(const std::vector<StageOutcomeRow>& rows);
+nlohmann::ordered_json to_json(const StageOutcomeRow& row);
 
 }  // namespace kw

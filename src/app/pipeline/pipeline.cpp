@@ -282,9 +282,9 @@ class Pipeline {
       KW_TRY_VOID(write_file_atomic(file, to_json(finished).dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
                                     Durability::power_loss));
     }
-    KW_TRY(const std::vector<OutcomeRow> rows, outcome());
+    KW_TRY(const std::vector<StageOutcomeRow> rows, outcome());
     Json results = Json::array();
-    for (const OutcomeRow& row : rows) results.push_back(to_json(row));
+    for (const StageOutcomeRow& row : rows) results.push_back(to_json(row));
     return Json{{"outcome", results}};
   }
 
@@ -294,7 +294,7 @@ class Pipeline {
   }
 
   // From the files of those evaluations that are there.
-  Result<std::vector<OutcomeRow>> outcome() const {
+  Result<std::vector<StageOutcomeRow>> outcome() const {
     std::vector<StageEvaluation> stages;
     for (const auto& [stage, agents] : examined()) {
       if (!plan_.evaluation || !fs::exists(evaluation_file(stage))) continue;
@@ -305,9 +305,9 @@ class Pipeline {
   }
 
   // For `runs list`: stages are steps.
-  Result<void> log_outcome(const std::vector<OutcomeRow>& rows) {
+  Result<void> log_outcome(const std::vector<StageOutcomeRow>& rows) {
     std::map<std::string, std::int64_t> steps;
-    for (const OutcomeRow& row : rows) {
+    for (const StageOutcomeRow& row : rows) {
       const std::int64_t step = steps.emplace(row.stage, static_cast<std::int64_t>(steps.size())).first->second;
       const std::string prefix = row.turns > 1 ? "exam/turns/" : "exam/";
       KW_TRY_VOID(log_->metrics(step, {{prefix + "compiled", row.compiled.estimate.value},
@@ -384,7 +384,7 @@ Json to_json(const PipelineOutcome& outcome) {
   json["interrupted"] = outcome.interrupted;
   if (!outcome.agents.empty()) json["agents"] = outcome.agents;
   Json rows = Json::array();
-  for (const OutcomeRow& row : outcome.outcome) rows.push_back(to_json(row));
+  for (const StageOutcomeRow& row : outcome.outcome) rows.push_back(to_json(row));
   if (!rows.empty()) json["outcome"] = rows;
   return json;
 }

@@ -129,7 +129,7 @@ void ChatApi::ask(const std::shared_ptr<Asked>& asked) {
 
 void ChatApi::ask_agent(const std::shared_ptr<Asked>& asked) {
   const bool optimize = asked->model.speaker == Speaker::optimizer;
-  asked->form = normal_form(*asked->question.task->task(), optimize ? Names::kept : Names::learned);
+  asked->form = normal_form(*asked->question.task->task(), optimize ? AskedNames::kept : AskedNames::learned);
   PromptRequest prompt;
   prompt.role = optimize ? AgentRole::optimizer : AgentRole::generator;
   prompt.task = &asked->form.task;

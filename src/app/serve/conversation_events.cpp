@@ -76,7 +76,7 @@ EpisodeHooks events_of(std::shared_ptr<Conversation> conversation) {
 }
 
 Json begin_event(const Task& task, const EpisodeOptions& options, const std::string& kernel) {
-  const NormalForm asked = normal_form(task, kernel.empty() ? Names::learned : Names::kept);
+  const NormalForm asked = normal_form(task, kernel.empty() ? AskedNames::learned : AskedNames::kept);
   Json not_understood = Json::array();
   if (!asked.not_understood.empty()) not_understood.push_back(asked.not_understood);
   return {{"task", {{"name", task.name}, {"summary", task.summary}, {"pytorch", task.pytorch}}},

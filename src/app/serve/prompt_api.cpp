@@ -92,7 +92,7 @@ QuestionWords read_question_words(RequestFields& fields) {
 
 std::optional<NormalForm> asked_form(const Task& task, QuestionWords words) {
   if (words == QuestionWords::task) return std::nullopt;
-  return normal_form(task, words == QuestionWords::learned ? Names::learned : Names::kept);
+  return normal_form(task, words == QuestionWords::learned ? AskedNames::learned : AskedNames::kept);
 }
 
 HttpResponse prompt_response(TaskBook& tasks, const PromptBook& prompts, const HttpRequest& request) {

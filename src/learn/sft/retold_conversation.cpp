@@ -9,7 +9,7 @@ Result<RetoldConversation> RetoldConversation::from(const StoredEpisode& stored)
   if (stored.task_text.empty()) return Error{"the store does not have the task of this conversation", "", {}};
   KW_TRY(Task task, parse_task(stored.task_text, "a stored conversation"));
   RetoldConversation retold;
-  retold.asked_ = normal_form(task, stored.given_kernel.empty() ? Names::learned : Names::kept);
+  retold.asked_ = normal_form(task, stored.given_kernel.empty() ? AskedNames::learned : AskedNames::kept);
   retold.episode_.request.task = std::make_shared<const Task>(std::move(task));
   retold.episode_.request.kernel = stored.given_kernel;
   retold.episode_.request.level = stored.level;
