@@ -9,6 +9,33 @@
 #include "kernel/judge/wrong_answer.h"
 
 namespace kw {
+namespace {
+
+// What executed blocks have stored, sorted by address.
+std::vector<AddressRange> stored_ranges(const std::map<std::size_t, std::map<std::uint64_t, BlockFootprint>>& seen) {
+  std::vector<AddressRange> all;
+  for (const auto& [step, blocks] : seen)
+    for (const auto& [number, footprint] : blocks)
+      all.insert(all.end(), footprint.stored.begin(), footprint.stored.end());
+  std::sort(all.begin(), all.end(), [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+  std::vector<AddressRange> joined;
+  for (const AddressRange& range : all) {
+    if (!joined.empty() && range.begin <= joined.back().end)
+      joined.back().end = std::max(joined.back().end, range.end);
+    else
+      joined.push_back(range);
+  }
+  return joined;
+}
+
+bool holds(const std::vector<AddressRange>& sorted, std::uint64_t address) {
+  const auto behind =
+      std::upper_bound(sorted.begin(), sorted.end(), address,
+                       [](std::uint64_t place, const AddressRange& range) { return place < range.begin; });
+  return behind != sorted.begin() && address < std::prev(behind)->end;
+}
+
+}  // namespace
 
 FullSizeRun::Found FullSizeRun::judge_execution(Execution& execution, const std::vector<Target>& targets, bool whole) {
   switch (execution.status) {
@@ -42,8 +69,13 @@ FullSizeRun::Found FullSizeRun::compare_values(Execution& execution, const std::
     const std::byte* marks = allocation.defined.get() + static_cast<std::size_t>(element) * width;
     return std::all_of(marks, marks + width, [](std::byte mark) { return mark == std::byte{1}; });
   };
+  // A launcher may clear an output before a kernel writes it: of a part of the blocks only what they stored counts.
+  const std::vector<AddressRange> stored = whole ? std::vector<AddressRange>() : stored_ranges(execution.seen);
+  const auto is_written = [&](std::size_t output, std::int64_t element) {
+    return defined(output, element) && (whole || holds(stored, address_of(output, element)));
+  };
   for (const Target& target : targets)
-    if (!defined(target.output, target.element)) return Found::lost;  // another block than the one that was named
+    if (!is_written(target.output, target.element)) return Found::lost;  // another block than the one that was named
   for (std::size_t i = 0; i < truth_->places.size(); ++i) {
     const std::size_t width = bytes_of(task_.outputs[i].dtype), truth_width = bytes_of(truth_->truth[i].dtype);
     OutputTensor expected{truth_->truth[i].name, truth_->truth[i].dtype, {}, {}};
@@ -55,7 +87,7 @@ FullSizeRun::Found FullSizeRun::compare_values(Execution& execution, const std::
     for (std::size_t k = 0; k < truth_->places[i].size(); ++k) {
       const std::int64_t element = truth_->places[i][k];
       while (unstable != truth_->bounds[i].unstable.end() && unstable->index < static_cast<std::int64_t>(k)) ++unstable;
-      const bool written = defined(i, element);
+      const bool written = is_written(i, element);
       if (!written && whole && execution.called_again)
         return settle(
             VerdictStatus::rejected,

@@ -246,7 +246,10 @@ std::string_view library_of(std::string_view name, bool is_call) {
                                                                                        {"nvJitLink", "nvJitLink"},
                                                                                        {"nvtx", "NVTX"}}};
   for (const auto& [prefix, library] : prefixes) {
-    if (name.starts_with(prefix) && name.size() > prefix.size()) return library;
+    if (!name.starts_with(prefix) || name.size() <= prefix.size()) continue;
+    // cublasSgemm is the library's; `cublas_handle` and `ncclist` are the file's own words.
+    const char next = name[prefix.size()];
+    if (next >= 'A' && next <= 'Z') return library;
   }
   constexpr std::array<std::string_view, 24> driver = {
       "cuMem",  "cuModule", "cuLaunch",  "cuCtx",       "cuDevice",    "cuStream",  "cuEvent",    "cuFunc",

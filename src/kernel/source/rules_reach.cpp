@@ -82,6 +82,14 @@ class Reach {
     for (const Body& body : bodies_) {
       if (!body.reached) std::fill(at(unreached, body.first), at(unreached, body.end + 1), true);
     }
+    // `void print(const float* a, std::ofstream& file);` of a function that nobody calls.
+    for (const Declaration& declaration : reading_.declarations) {
+      if (declaration.kind != Declaration::Kind::function || declaration.in_type || !is_host_prototype(declaration)) {
+        continue;
+      }
+      if (named_.contains(tokens_[declaration.name].text)) continue;
+      std::fill(at(unreached, declaration.first), at(unreached, declaration.last), true);
+    }
     return unreached;
   }
 
@@ -137,6 +145,17 @@ class Reach {
            has_balanced_branches(input_.stream, begin, tokens_[end].offset);
   }
 
+  bool is_host_prototype(const Declaration& declaration) const {
+    const std::size_t parameters = declaration.name + 1;
+    if (parameters >= tokens_.size() || !tokens_[parameters].is("(")) return false;
+    if (reading_.closing[parameters] + 1 != declaration.last) return false;
+    if (declaration.name > 0 && tokens_[declaration.name - 1].is("::")) return false;
+    for (std::size_t i = declaration.first; i < declaration.name; ++i) {
+      if (tokens_[i].is("__device__") || tokens_[i].is("__global__") || tokens_[i].is("operator")) return false;
+    }
+    return true;
+  }
+
   // `template <class T, typename U>` before a function: `class` is a parameter's there.
   bool is_template_head(const Declaration& declaration, std::size_t i) const {
     if (tokens_[i].is("template")) return i == declaration.first;
@@ -146,6 +165,7 @@ class Reach {
 
   void reach(std::size_t i) {
     if (tokens_[i].kind != TokenKind::identifier || names_.contains(i)) return;
+    named_.insert(tokens_[i].text);
     const auto found = by_name_.find(tokens_[i].text);
     if (found == by_name_.end()) return;
     for (const std::size_t number : found->second) {
@@ -161,6 +181,7 @@ class Reach {
   std::vector<Body> bodies_;
   std::unordered_map<std::string_view, std::vector<std::size_t>> by_name_;  // bodies that nobody has named yet
   std::unordered_set<std::size_t> names_;                                   // tokens that declare a function's name
+  std::unordered_set<std::string_view> named_;                              // all words of what is reached
   std::vector<std::size_t> reached_;
 };
 

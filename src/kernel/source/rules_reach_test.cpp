@@ -26,6 +26,9 @@ TEST(RulesReach, HostFunctionsThatNobodyCallsAreHarmless) {
       "template <class T>\nvoid check(T value) { if (value) { system(\"id\"); } }\n",
       "void once(int a) {\n#ifdef DEBUG\n  if (a) { fopen(\"x\", \"r\"); }\n#else\n  getenv(\"x\");\n#endif\n}\n",
   };
+  const std::string prototype = "void print(const float* a, std::ofstream& file);\n";
+  EXPECT_EQ(errors(kernel + prototype + "void print(const float* a, std::ofstream& file) { file << a; }\n" + launcher),
+            "");
   for (const std::string& use : uses) EXPECT_EQ(errors(kernel + use + launcher), "") << use;
 }
 
@@ -71,6 +74,7 @@ TEST(RulesReach, NothingHidesInAFunctionThatSeemsToGoOn) {
 }
 
 TEST(RulesReach, TypesOfLibrariesAreNoCalls) {
+  EXPECT_EQ(errors(kernel + "static size_t cublaslt_workspace_size = 3;\nvoid* cublas_workspace;\n" + launcher), "");
   EXPECT_EQ(errors(kernel + "cublasHandle_t handle;\nstatic cublasLtHandle_t other = nullptr;\n" + launcher), "");
   EXPECT_NE(errors(kernel + launcher + "struct evil_t { evil_t(); };\nevil_t runs_code;\n"), "");
   EXPECT_NE(errors(kernel + "auto call = &cublasSgemm;\n" + launcher), "");
