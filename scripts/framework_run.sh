@@ -3,7 +3,7 @@
 # Where the framework cannot be installed, it says so and exits with 77, which the tests take as skipped.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
-name=${1:?"usage: scripts/framework_run.sh trl|verl|openenv|verifiers|wandb FILE.py ..."}
+name=${1:?"usage: scripts/framework_run.sh trl|verl|openenv|verifiers|wandb|ray FILE.py ..."}
 shift
 python=$("$here/scripts/framework_env.sh" "$name") ||
   { echo "skipped: the packages of scripts/frameworks/$name.txt cannot be installed here"; exit 77; }
