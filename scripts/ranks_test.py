@@ -133,12 +133,16 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def torch_python():
+    """A Python that has torchrun; none: it cannot be installed here."""
+    found = subprocess.run([short_run.ROOT / "scripts" / "torch_env.sh"], capture_output=True, text=True)
+    return found.stdout.strip() if found.returncode == 0 else None
+
+
 def launched(comparison, launcher):
-    torchrun = pathlib.Path(sys.executable).parent / "torchrun"
-    if not torchrun.exists():
-        torchrun = short_run.ROOT / ".deps" / "venv" / "bin" / "torchrun"
-    if launcher == "torchrun" and torchrun.exists():
-        prefix = [torchrun, "--no-python", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port", free_port()]
+    if launcher == "torchrun" and (python := torch_python()):
+        prefix = [python, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", "2", "--master-addr", "127.0.0.1",
+                  "--master-port", free_port()]
     elif launcher == "mpirun" and shutil.which("mpirun"):
         prefix = ["mpirun", "-n", "2", "--oversubscribe", "--allow-run-as-root"]
     else:
