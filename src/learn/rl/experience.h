@@ -15,6 +15,7 @@
 #include "agents/agent/dialect.h"
 #include "agents/episode/episode.h"
 #include "learn/rl/options.h"
+#include "model/rollout/constraint.h"
 
 namespace kw {
 
