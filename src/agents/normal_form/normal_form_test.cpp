@@ -223,7 +223,7 @@ TEST(NormalForm, NamesWhatItDoesNotUnderstand) {
            Case{"for i in range(3):;    x = x + 1;return x", "`for` (line 2)"},
            Case{"z = x;if z.sum() > 0:;    return x;return -x", "`if` (line 3)"},
            Case{"return x if x else x", "`if` (line 2)"},
-           Case{"x += 1;return x", "`x += 1` (line 2)"},
+           Case{"x @= x;return x", "`x @= x` (line 2)"},
            Case{"return x ? 1", "`return x ? 1` (line 2)"},
            Case{"y = x;z = (y +\n    1", "`z = (y +` (line 3)"},
            Case{"y = x + 1", "a function without `return`"},

@@ -25,7 +25,7 @@ TEST(PythonText, DoesNotUnderstandTheRest) {
   for (const char* body : {"return",
                            "return x if n else x",
                            "for i in range(n):",
-                           "x += 1\n    return x",
+                           "x @= n\n    return x",
                            "return [i for i in x]",
                            "return lambda a: a",
                            "return x and n",

@@ -75,9 +75,9 @@ CUresult fault_of(const RunResult& result) {
       case FindingKind::misaligned:
         return CUDA_ERROR_MISALIGNED_ADDRESS;
       case FindingKind::trap:
-        return CUDA_ERROR_LAUNCH_FAILED;
+        return finding.message.find("failed an assertion") != std::string::npos ? CUDA_ERROR_ASSERT
+                                                                                : CUDA_ERROR_LAUNCH_FAILED;
       case FindingKind::device_call:  // printf is silent and malloc gives null
-        if (finding.message.find("assertfail") != std::string::npos) return CUDA_ERROR_ASSERT;
         break;
       case FindingKind::barrier_deadlock:
         deadlock = true;

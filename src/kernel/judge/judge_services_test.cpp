@@ -81,7 +81,7 @@ std::string settled(Verdict verdict) {
   verdict.stages_ms.clear();
   verdict.from_cache = false;
   verdict.work = {};
-  return to_json(verdict).dump();
+  return to_json(verdict).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 TEST(JudgeServices, TheVerdictIsThatOfOurOwnJudge) {
