@@ -101,8 +101,9 @@ TEST(ReinforceRanks, TheStoreHasAllConversations) {
     if (entry.path().extension() != ".db") continue;
     const auto store = EpisodeStore::open(entry.path());
     ASSERT_TRUE(store.ok());
-    const std::vector<StoredSummary> summaries = (*store)->list().value();
-    for (const StoredSummary& summary : summaries) {
+    const auto list = (*store)->list();
+    ASSERT_TRUE(list.ok());
+    for (const StoredSummary& summary : *list) {
       EXPECT_NE(summary.end, EpisodeEnd::unfinished);
       ++stored;
     }
