@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "agents/program/lowering.h"
 
@@ -46,20 +47,40 @@ bool positive(Lowering& to, const Numbers& numbers) {
   return good;
 }
 
+// What a convolution and a transposed one are both told.
+struct Taps {
+  NodeId x = 0, weight = 0;
+  bool single = false;  // there was no batch
+  Numbers stride, dilation;
+  Extent groups;
+  Shape from, kernel;
+};
+
+std::optional<Taps> read_taps(Lowering& to, const Arguments& a, std::size_t d) {
+  Taps taps;
+  taps.x = to.tensor(a["input"]);
+  taps.weight = to.tensor(a["weight"], "weight");
+  if (to.failed()) return std::nullopt;
+  taps.single = with_batch(to, taps.x, d);
+  taps.stride = to.constants(a["stride"], d, "stride");
+  taps.dilation = to.constants(a["dilation"], d, "dilation");
+  taps.groups = to.whole(a["groups"], "groups");
+  if (to.failed() || !positive(to, taps.stride) || !positive(to, taps.dilation)) return std::nullopt;
+  taps.from = to.shape(taps.x);
+  taps.kernel = to.shape(taps.weight);
+  if (taps.kernel.size() == d + 2) return taps;
+  to.fail(fmt::format("`{}` with a weight of {} dimensions", to.operation, taps.kernel.size()));
+  return std::nullopt;
+}
+
 Value lower_convolution(Lowering& to, const Arguments& a) {
   const std::size_t d = dimensions_of(a.function);
-  NodeId x = to.tensor(a["input"]);
-  const NodeId weight = to.tensor(a["weight"], "weight");
-  if (to.failed()) return {};
-  const bool single = with_batch(to, x, d);
-  const Numbers stride = to.constants(a["stride"], d, "stride"), dilation = to.constants(a["dilation"], d, "dilation");
-  const Extent groups = to.whole(a["groups"], "groups");
-  if (to.failed() || !positive(to, stride) || !positive(to, dilation)) return {};
-  const Shape from = to.shape(x), kernel = to.shape(weight);
-  if (kernel.size() != d + 2) {
-    to.fail(fmt::format("`{}` with a weight of {} dimensions", to.operation, kernel.size()));
-    return {};
-  }
+  const auto taps = read_taps(to, a, d);
+  if (!taps) return {};
+  const NodeId x = taps->x, weight = taps->weight;
+  const Numbers &stride = taps->stride, &dilation = taps->dilation;
+  const Extent& groups = taps->groups;
+  const Shape &from = taps->from, &kernel = taps->kernel;
   std::vector<Extent> padding(d, Extent(0)), behind(d, Extent(0));  // at the end of each axis
   if (a["padding"].is(Value::Kind::text)) {
     for (std::size_t i = 0; i < d && a["padding"].text == "same"; ++i) {
@@ -100,26 +121,21 @@ Value lower_convolution(Lowering& to, const Arguments& a) {
     return to.multiply(to.graph.cast(to.graph.load(x, place, inside), type),
                        to.graph.cast(to.graph.load(weight, tap), type));
   });
-  return without_batch(to, with_bias(to, sum, a["bias"], d), single);
+  return without_batch(to, with_bias(to, sum, a["bias"], d), taps->single);
 }
 
 // out[o] sums x[i] * w[k] over all i * stride - padding + k * dilation == o.
 Value lower_transposed(Lowering& to, const Arguments& a) {
   const std::size_t d = dimensions_of(a.function);
-  NodeId x = to.tensor(a["input"]);
-  const NodeId weight = to.tensor(a["weight"], "weight");
-  if (to.failed()) return {};
-  const bool single = with_batch(to, x, d);
-  const Numbers stride = to.constants(a["stride"], d, "stride"), dilation = to.constants(a["dilation"], d, "dilation");
+  const auto taps = read_taps(to, a, d);
+  if (!taps) return {};
+  const NodeId x = taps->x, weight = taps->weight;
+  const Numbers &stride = taps->stride, &dilation = taps->dilation;
+  const Extent& groups = taps->groups;
+  const Shape &from = taps->from, &kernel = taps->kernel;
   const Numbers padding = to.constants(a["padding"], d, "padding");
   const Numbers more = to.constants(a["output_padding"], d, "output_padding");
-  const Extent groups = to.whole(a["groups"], "groups");
-  if (to.failed() || !positive(to, stride) || !positive(to, dilation)) return {};
-  const Shape from = to.shape(x), kernel = to.shape(weight);
-  if (kernel.size() != d + 2) {
-    to.fail(fmt::format("`{}` with a weight of {} dimensions", to.operation, kernel.size()));
-    return {};
-  }
+  if (to.failed()) return {};
   const Extent inputs = quotient(kernel[0], groups);  // channels of a group
   Shape made{from[0], kernel[1] * groups}, over{inputs};
   for (std::size_t i = 0; i < d; ++i) {
@@ -153,7 +169,7 @@ Value lower_transposed(Lowering& to, const Arguments& a) {
     return to.multiply(to.graph.cast(to.graph.load(x, place, inside), type),
                        to.graph.cast(to.graph.load(weight, tap), type));
   });
-  return without_batch(to, with_bias(to, sum, a["bias"], d), single);
+  return without_batch(to, with_bias(to, sum, a["bias"], d), taps->single);
 }
 
 // ---- Pooling ----
