@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two builds of the program side by side on this machine: judging, generating, training steps.
 
-    scripts/side_by_side.py OLD/build/kernelwright build/kernelwright --rounds 5 --out bench/results/side_by_side.md
+    scripts/side_by_side.py OLD NEW --rounds 5 --out bench/results/side_by_side.md      (each a program in its build folder)
 
 They take turns, and each figure is the best of all rounds: what else the machine does makes a round slower, never faster. Judging is a
 batch of the suite's own kernels without a cache; its CPU time counts, so that waiting for a core does not.

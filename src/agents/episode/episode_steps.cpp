@@ -40,7 +40,8 @@ Result<void> EpisodeEngine::stored(Running& running, Result<void> result) {
 Result<void> EpisodeEngine::begin(Running& running) {
   Episode& episode = running.episode;
   // A kernel that the user gave has the names that the task has; the agents' own kernels have those that they learned.
-  running.asked = normal_form(*episode.request.task, episode.request.kernel.empty() ? AskedNames::learned : AskedNames::kept);
+  running.asked =
+      normal_form(*episode.request.task, episode.request.kernel.empty() ? AskedNames::learned : AskedNames::kept);
   if (options_.store != nullptr) {
     const auto before = read_stored(running);
     if (!before.ok()) KW_TRY_VOID(stored(running, before.error()));

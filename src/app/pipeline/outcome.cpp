@@ -105,7 +105,8 @@ std::vector<StageOutcomeRow> outcome_rows(const std::vector<StageEvaluation>& st
 std::string outcome_text(const std::vector<StageOutcomeRow>& rows) {
   std::vector<std::string> headings{"held-out tasks", "",       "tasks", "compiled",           "correct", "p",
                                     "unsupported",    "reward", "p",     "speedup over naive", "p"};
-  const bool pytorch = std::ranges::any_of(rows, [](const StageOutcomeRow& row) { return row.over_pytorch.has_value(); });
+  const bool pytorch =
+      std::ranges::any_of(rows, [](const StageOutcomeRow& row) { return row.over_pytorch.has_value(); });
   if (pytorch) headings.insert(headings.end(), {"over PyTorch eager", "p"});
   std::vector<Align> alignment(headings.size(), Align::right);
   alignment[0] = alignment[1] = Align::left;

@@ -30,7 +30,7 @@ Result<std::optional<Configuration>> run_configuration(const std::filesystem::pa
 struct PipelineOutcome {
   PipelineRecord record;
   std::vector<StageOutcomeRow> outcome;  // empty: not evaluated (yet)
-  std::string agents;               // what the run ends with
+  std::string agents;                    // what the run ends with
   bool interrupted = false;
 };
 

@@ -26,7 +26,7 @@ namespace kw {
 namespace {
 
 // Raised whenever a verdict could come out differently for the same kernel: older ones in the cache are then not used.
-constexpr std::string_view judge_version = "judge 5";
+constexpr std::string_view judge_version = "judge 6";
 // Kernels take a tenth of a second, with CUB or cooperative groups one or two.
 constexpr int compile_wall_ms = 12'000;
 constexpr int compile_cpu_seconds = 6;
