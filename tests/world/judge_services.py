@@ -117,7 +117,8 @@ def main():
         cache = {"KERNELWRIGHT_CACHE": str(pathlib.Path(folder) / "own-cache")}
         _, verdicts = batch(folder, jobs, "own", "--backend", "emulator", "--judge-secret-file", secret, environment=cache)
         own = {verdict["id"]: settled(verdict) for verdict in verdicts}
-        check("there is something to compare", {"correct", "compile_error"} <= {verdict["status"] for verdict in verdicts})
+        statuses = collections.Counter(verdict["status"] for verdict in verdicts)
+        check(("there is something to compare", statuses), statuses["correct"] > 0 and len(statuses) > 1)
         services = [JudgeService(folder, f"s{i}", secret) for i in range(4)]
         try:
             where = ",".join(service.address for service in services)
