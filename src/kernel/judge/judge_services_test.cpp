@@ -57,7 +57,8 @@ class JudgeServer {
     for (std::size_t i = 0; asked.contains("kernel_hex") && i < asked["kernel_hex"].get<std::string>().size(); i += 2)
       kernel += static_cast<char>(std::stoi(asked["kernel_hex"].get<std::string>().substr(i, 2), nullptr, 16));
     const Verdict verdict = small_judge().judge(task, kernel, "kernel.cu");
-    return {200, "application/json", Json{{"id", "0"}, {"verdict", to_json(verdict)}}.dump(), {}};
+    const Json reply{{"id", "0"}, {"verdict", to_json(verdict)}};
+    return {200, "application/json", reply.dump(-1, ' ', false, Json::error_handler_t::replace), {}};
   }
 
   std::function<JudgeFacts(JudgeFacts)> change_;
