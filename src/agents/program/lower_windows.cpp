@@ -35,7 +35,7 @@ NodeId with_bias(Lowering& to, NodeId made, const Value& bias, std::size_t dimen
   if (bias.is(Value::Kind::none)) return made;
   const NodeId given = to.tensor(bias, "bias");
   if (to.failed()) return 0;
-  Shape wide(dimensions + 1, Extent(1));
+  Extents wide(dimensions + 1, Extent(1));
   wide[0] = to.shape(given).empty() ? Extent(1) : to.shape(given)[0];
   return to.binary(ScalarOp::add, made, to.reshape(given, wide));
 }
@@ -55,7 +55,7 @@ Value lower_convolution(Lowering& to, const Arguments& a) {
   const Numbers stride = to.constants(a["stride"], d, "stride"), dilation = to.constants(a["dilation"], d, "dilation");
   const Extent groups = to.whole(a["groups"], "groups");
   if (to.failed() || !positive(to, stride) || !positive(to, dilation)) return {};
-  const Shape from = to.shape(x), kernel = to.shape(weight);
+  const Extents from = to.shape(x), kernel = to.shape(weight);
   if (kernel.size() != d + 2) {
     to.fail(fmt::format("`{}` with a weight of {} dimensions", to.operation, kernel.size()));
     return {};
@@ -76,7 +76,7 @@ Value lower_convolution(Lowering& to, const Arguments& a) {
     }
     padding = behind = given;
   }
-  Shape made{from[0], kernel[0]}, over{kernel[1]};
+  Extents made{from[0], kernel[0]}, over{kernel[1]};
   for (std::size_t i = 0; i < d; ++i) {
     const Extent reach = (kernel[i + 2] - Extent(1)) * Extent(dilation[i]) + Extent(1);
     made.push_back(quotient(from[i + 2] + padding[i] + behind[i] - reach, stride[i]) + Extent(1));
@@ -115,13 +115,13 @@ Value lower_transposed(Lowering& to, const Arguments& a) {
   const Numbers more = to.constants(a["output_padding"], d, "output_padding");
   const Extent groups = to.whole(a["groups"], "groups");
   if (to.failed() || !positive(to, stride) || !positive(to, dilation)) return {};
-  const Shape from = to.shape(x), kernel = to.shape(weight);
+  const Extents from = to.shape(x), kernel = to.shape(weight);
   if (kernel.size() != d + 2) {
     to.fail(fmt::format("`{}` with a weight of {} dimensions", to.operation, kernel.size()));
     return {};
   }
   const Extent inputs = quotient(kernel[0], groups);  // channels of a group
-  Shape made{from[0], kernel[1] * groups}, over{inputs};
+  Extents made{from[0], kernel[1] * groups}, over{inputs};
   for (std::size_t i = 0; i < d; ++i) {
     made.push_back((from[i + 2] - Extent(1)) * Extent(stride[i]) - Extent(2 * padding[i]) +
                    (kernel[i + 2] - Extent(1)) * Extent(dilation[i]) + Extent(more[i] + 1));
@@ -193,8 +193,8 @@ Extent pooled_extent(Lowering& to, const Extent& from, const Window& window, std
 
 NodeId pool(Lowering& to, NodeId x, const Window& window, Combine combine, const std::function<TermId(TermId)>& each) {
   const std::size_t d = window.length.size();
-  const Shape from = to.shape(x);
-  Shape made{from[0], from[1]}, over;
+  const Extents from = to.shape(x);
+  Extents made{from[0], from[1]}, over;
   bool outside = window.ceiling;
   for (std::size_t i = 0; i < d; ++i) {
     made.push_back(pooled_extent(to, from[i + 2], window, i));
@@ -237,7 +237,7 @@ Value lower_average_pool(Lowering& to, const Arguments& a) {
   const std::int64_t divisor =
       a.has("divisor_override") ? to.constant_whole(a["divisor_override"], "divisor_override") : 0;
   if (to.failed()) return {};
-  const Shape from = to.shape(x);
+  const Extents from = to.shape(x);
   const NodeId sum = pool(to, x, window, Combine::sum, [](TermId t) { return t; });
   if (to.failed()) return {};
   const Dtype type = to.dtype(x);
@@ -269,8 +269,8 @@ Value lower_adaptive_pool(Lowering& to, const Arguments& a) {
   std::vector<Value> sizes =
       a["output_size"].is(Value::Kind::list) ? a["output_size"].items : std::vector<Value>(1, a["output_size"]);
   if (sizes.size() == 1) sizes.resize(d, sizes[0]);
-  const Shape from = to.shape(x);
-  Shape made{from[0], from[1]}, over;
+  const Extents from = to.shape(x);
+  Extents made{from[0], from[1]}, over;
   for (std::size_t i = 0; i < d && sizes.size() == d; ++i) {
     const Extent wanted = sizes[i].is(Value::Kind::none) ? from[i + 2] : to.whole(sizes[i], "output_size");
     const Extent length = quotient(from[i + 2], wanted);
@@ -331,12 +331,12 @@ Value lower_unfold(Lowering& to, const Arguments& a) {
     to.fail("`unfold` of other than four dimensions");
     return {};
   }
-  const Shape from = to.shape(x);
+  const Extents from = to.shape(x);
   Extent blocks[2];
   for (std::size_t i = 0; i < 2; ++i)
     blocks[i] =
         quotient(from[i + 2] + Extent(2 * padding[i] - (length[i] - 1) * dilation[i] - 1), stride[i]) + Extent(1);
-  const Shape made{from[0], from[1] * Extent(length[0] * length[1]), blocks[0] * blocks[1]};
+  const Extents made{from[0], from[1] * Extent(length[0] * length[1]), blocks[0] * blocks[1]};
   return Value::of(to.map(to.dtype(x), made, [&](const Axes& at) {
     const auto rest = [&](TermId t, TermId by) { return to.graph.apply(ScalarOp::truncated_remainder, t, by); };
     const TermId taps = to.index(length[0] * length[1]), width = to.index(length[1]), across = to.size(blocks[1]);
