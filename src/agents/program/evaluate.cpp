@@ -60,7 +60,7 @@ class Evaluator {
   }
 
  private:
-  Result<Index> shape_at(const Shape& shape) const {
+  Result<Index> shape_at(const Extents& shape) const {
     Index made;
     for (const Extent& extent : shape) {
       KW_TRY(const std::int64_t value, extent.evaluate(sizes_));

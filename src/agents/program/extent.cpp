@@ -191,7 +191,7 @@ Result<std::int64_t> Extent::evaluate(const Sizes& sizes) const {
   return expression.evaluate(sizes);
 }
 
-Extent elements_of(const Shape& shape) {
+Extent elements_of(const Extents& shape) {
   Extent made(1);
   for (const Extent& extent : shape) made = made * extent;
   return made;

@@ -51,7 +51,7 @@ class Extent {
 };
 
 Extent quotient(const Extent& numerator, const Extent& denominator);
-using Shape = std::vector<Extent>;
-Extent elements_of(const Shape& shape);
+using Extents = std::vector<Extent>;
+Extent elements_of(const Extents& shape);
 
 }  // namespace kw::program

@@ -70,14 +70,14 @@ enum class Combine : std::uint8_t {
 struct Node {
   NodeKind kind = NodeKind::map;
   Dtype dtype = Dtype::float32;  // as PyTorch would have it
-  Shape shape;
+  Extents shape;
   std::string operation;  // "softmax", or the input's name
   int line = 0;           // of the task's text; 0: none
   // Axes 0 .. rank-1 are the element's own place. reduce: those of `over` follow. scatter: body and target have the
   // axes of `over` alone.
   TermId body = -1;
   Combine combine = Combine::sum;
-  Shape over;                  // reduce, scatter
+  Extents over;                // reduce, scatter
   int axis = 0;                // scan
   std::vector<TermId> target;  // scatter: one for each axis
   TermId initial = -1;         // scatter: over the axes of the element

@@ -83,7 +83,7 @@ class Printer {
   std::string& text_;
 };
 
-std::string shape_text(const Shape& shape) {
+std::string shape_text(const Extents& shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) text += (i > 0 ? ", " : "") + shape[i].text();
   return text + "]";

@@ -25,7 +25,7 @@ Value lower_attention(Lowering& to, const Arguments& a) {
     if (to.failed()) return {};
     const auto heads = static_cast<std::size_t>(to.rank(q) - 3);
     for (NodeId* each : {&k, &v}) {
-      Shape wide = to.shape(*each);
+      Extents wide = to.shape(*each);
       const Extent times = quotient(to.shape(q)[heads], wide[heads]);
       wide[heads] = to.shape(q)[heads];
       const NodeId from = *each;

@@ -341,7 +341,7 @@ Value lower_prelu(Lowering& to, const Arguments& a) {
   if (to.failed()) return {};
   // One weight a channel, which is axis 1.
   if (to.rank(weight) == 1 && to.rank(x) > 1 && !to.is_one(to.shape(weight)[0])) {
-    Shape wide(static_cast<std::size_t>(to.rank(x)) - 1, Extent(1));
+    Extents wide(static_cast<std::size_t>(to.rank(x)) - 1, Extent(1));
     wide[0] = to.shape(weight)[0];
     weight = to.reshape(weight, wide);
   }
@@ -425,7 +425,7 @@ Value lower_cast(Lowering& to, const Arguments& a) {
 Value lower_filled(Lowering& to, const Arguments& a) {
   const std::string& name = a.function;
   const bool like = name.ends_with("_like") || name.starts_with("new_") || name == "fill" || name == "zero";
-  Shape shape;
+  Extents shape;
   Value fill = Value::of_whole(name.find("one") != std::string::npos ? 1 : 0);
   Dtype dtype = Dtype::float32;
   if (like) {

@@ -30,7 +30,7 @@ Value lower_index_select(Lowering& to, const Arguments& a) {
     return {};
   }
   const auto axis = static_cast<std::size_t>(to.axis(a["dim"], to.rank(x)));
-  Shape made = to.shape(x);
+  Extents made = to.shape(x);
   made[axis] = to.rank(places) == 0 ? Extent(1) : to.shape(places)[0];
   return Value::of(to.map(to.dtype(x), made, [&](Axes at) {
     at[axis] = as_index(to, to.read(places, {at[axis]}));
@@ -44,7 +44,7 @@ Value lower_embedding(Lowering& to, const Arguments& a) {
     to.fail("`embedding` whose table has other than two dimensions");
     return {};
   }
-  Shape made = to.shape(places);
+  Extents made = to.shape(places);
   made.push_back(to.shape(table)[1]);
   return Value::of(to.map(to.dtype(table), made, [&](const Axes& at) {
     const Axes place(at.begin(), at.end() - 1);
@@ -61,7 +61,7 @@ Value lower_embedding_bag(Lowering& to, const Arguments& a) {
     return {};
   }
   const NodeId weights = to.optional_tensor(a["per_sample_weights"]);
-  const Shape made{to.shape(places)[0], to.shape(table)[1]};
+  const Extents made{to.shape(places)[0], to.shape(table)[1]};
   const Extent length = to.shape(places)[1];
   const Combine combine = mode == "max" ? Combine::maximum : Combine::sum;
   const NodeId bag = to.reduce(combine, to.dtype(table), made, {length}, [&](const Axes& at, const Axes& in) {
@@ -82,7 +82,7 @@ Value lower_one_hot(Lowering& to, const Arguments& a) {
     to.fail("`one_hot` without the number of classes");
     return {};
   }
-  Shape made = to.shape(labels);
+  Extents made = to.shape(labels);
   made.push_back(classes);
   return Value::of(to.map(Dtype::int64, made, [&](const Axes& at) {
     const TermId label = to.read(labels, Axes(at.begin(), at.end() - 1));
@@ -91,7 +91,7 @@ Value lower_one_hot(Lowering& to, const Arguments& a) {
 }
 
 // out = x, then combine `value(k)` into out[target(k)] for all k of `over`.
-NodeId scatter(Lowering& to, NodeId x, Combine combine, const Shape& over,
+NodeId scatter(Lowering& to, NodeId x, Combine combine, const Extents& over,
                const std::function<Axes(const Axes&)>& target, const std::function<TermId(const Axes&)>& value) {
   if (to.failed()) return 0;
   Node node;
@@ -155,7 +155,7 @@ Value lower_index_rows(Lowering& to, const Arguments& a) {
     return {};
   }
   const auto axis = static_cast<std::size_t>(to.axis(a["dim"], to.rank(x)));
-  Shape over = to.shape(x);
+  Extents over = to.shape(x);
   over[axis] = to.shape(places)[0];
   const bool adds = a.function == "index_add";
   const Dtype type = to.dtype(x);

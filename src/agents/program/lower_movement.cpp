@@ -11,9 +11,9 @@ namespace kw::program {
 
 // Axes of both shapes are taken in groups whose extents have equal products, so that `[b, s, 4 * d]` as `[b, s, 4, d]`
 // costs a division of the last index alone.
-NodeId Lowering::reshape(NodeId value, const Shape& to) {
+NodeId Lowering::reshape(NodeId value, const Extents& to) {
   if (failed()) return 0;
-  const Shape from = shape(value);
+  const Extents from = shape(value);
   if (!same(elements_of(from), elements_of(to))) {
     fail(fmt::format("`{}` from {} to {} elements", operation, elements_of(from).text(), elements_of(to).text()));
     return 0;
@@ -52,8 +52,8 @@ NodeId Lowering::reshape(NodeId value, const Shape& to) {
 
 NodeId Lowering::permute(NodeId value, const std::vector<int>& order) {
   if (failed()) return 0;
-  const Shape from = shape(value);
-  Shape to;
+  const Extents from = shape(value);
+  Extents to;
   for (const int place : order) to.push_back(from[static_cast<std::size_t>(place)]);
   return map(dtype(value), to, [&](const Axes& at) {
     Axes indices(from.size(), index(0));
@@ -73,7 +73,7 @@ NodeId Lowering::transpose(NodeId value, int one, int other) {
 
 NodeId Lowering::unsqueeze(NodeId value, int axis) {
   if (failed()) return 0;
-  Shape to = shape(value);
+  Extents to = shape(value);
   to.insert(to.begin() + axis, Extent(1));
   return map(dtype(value), to, [&](Axes at) {
     at.erase(at.begin() + axis);
@@ -83,7 +83,7 @@ NodeId Lowering::unsqueeze(NodeId value, int axis) {
 
 NodeId Lowering::squeeze(NodeId value, int axis) {
   if (failed()) return 0;
-  Shape to = shape(value);
+  Extents to = shape(value);
   if (to.empty() || !is_one(to[static_cast<std::size_t>(axis)])) return value;
   to.erase(to.begin() + axis);
   return map(dtype(value), to, [&](Axes at) {
@@ -92,14 +92,14 @@ NodeId Lowering::squeeze(NodeId value, int axis) {
   });
 }
 
-NodeId Lowering::expand(NodeId value, const Shape& to) {
+NodeId Lowering::expand(NodeId value, const Extents& to) {
   if (failed()) return 0;
   return map(dtype(value), to, [&](const Axes& at) { return read(value, at); });
 }
 
 NodeId Lowering::narrow(NodeId value, int axis, const Extent& begin, const Extent& length, std::int64_t step) {
   if (failed()) return 0;
-  Shape to = shape(value);
+  Extents to = shape(value);
   to[static_cast<std::size_t>(axis)] = length;
   return map(dtype(value), to, [&](Axes at) {
     TermId& place = at[static_cast<std::size_t>(axis)];
@@ -116,7 +116,7 @@ Value same_value(Lowering& to, const Arguments& a) { return Value::of(to.tensor(
 Value lower_reshape(Lowering& to, const Arguments& a) {
   const NodeId x = to.tensor(a["input"]);
   if (to.failed()) return {};
-  Shape wanted = to.wholes(a["shape"], "shape");
+  Extents wanted = to.wholes(a["shape"], "shape");
   const auto open = std::find_if(wanted.begin(), wanted.end(), [](const Extent& each) { return each.is(-1); });
   if (open != wanted.end()) {
     *open = Extent(1);
@@ -131,8 +131,8 @@ Value lower_flatten(Lowering& to, const Arguments& a) {
   const int rank = to.rank(x);
   const int first = to.axis(a["start_dim"], rank, "start_dim"), last = to.axis(a["end_dim"], rank, "end_dim");
   if (rank == 0) return Value::of(to.reshape(x, {Extent(1)}));
-  const Shape from = to.shape(x);
-  Shape wanted(from.begin(), from.begin() + first);
+  const Extents from = to.shape(x);
+  Extents wanted(from.begin(), from.begin() + first);
   Extent middle(1);
   for (int i = first; i <= last; ++i) middle = middle * from[static_cast<std::size_t>(i)];
   wanted.push_back(middle);
@@ -144,7 +144,7 @@ Value lower_unflatten(Lowering& to, const Arguments& a) {
   const NodeId x = to.tensor(a["input"]);
   if (to.failed()) return {};
   const auto axis = static_cast<std::size_t>(to.axis(a["dim"], to.rank(x)));
-  Shape wanted = to.shape(x);
+  Extents wanted = to.shape(x);
   std::vector<Extent> parts = to.wholes(a["sizes"], "sizes");
   const auto open = std::find_if(parts.begin(), parts.end(), [](const Extent& each) { return each.is(-1); });
   if (open != parts.end()) {
@@ -217,13 +217,13 @@ Value lower_squeeze(Lowering& to, const Arguments& a) {
 Value lower_expand(Lowering& to, const Arguments& a) {
   const NodeId x = to.tensor(a["input"]);
   if (to.failed()) return {};
-  Shape wanted;
+  Extents wanted;
   if (a.function == "expand_as") {
     wanted = to.shape(to.tensor(a["sizes"].items.empty() ? Value{} : a["sizes"].items[0], "other"));
   } else {
     wanted = to.wholes(a["sizes"], "sizes");
   }
-  const Shape& from = to.shape(x);
+  const Extents& from = to.shape(x);
   if (wanted.size() < from.size()) to.fail("`expand` to fewer dimensions");
   for (std::size_t i = 0; i < wanted.size() && !to.failed(); ++i)
     if (wanted[i].is(-1) && i + from.size() >= wanted.size()) wanted[i] = from[i + from.size() - wanted.size()];
@@ -235,10 +235,10 @@ Value lower_repeat(Lowering& to, const Arguments& a) {
   const NodeId x = to.tensor(a["input"]);
   if (to.failed()) return {};
   std::vector<Extent> times = to.wholes(a["sizes"], "sizes");
-  Shape from = to.shape(x);
+  Extents from = to.shape(x);
   while (times.size() < from.size()) times.insert(times.begin(), Extent(1));
   while (from.size() < times.size()) from.insert(from.begin(), Extent(1));
-  Shape wanted;
+  Extents wanted;
   for (std::size_t i = 0; i < from.size(); ++i) wanted.push_back(from[i] * times[i]);
   return Value::of(to.map(to.dtype(x), wanted, [&](Axes at) {
     for (std::size_t i = 0; i < at.size(); ++i)
@@ -254,7 +254,7 @@ Value lower_repeat_interleave(Lowering& to, const Arguments& a) {
   if (!a.has("dim")) x = to.reshape(x, {elements_of(to.shape(x))});
   if (to.failed()) return {};
   const auto axis = static_cast<std::size_t>(a.has("dim") ? to.axis(a["dim"], to.rank(x)) : 0);
-  Shape wanted = to.shape(x);
+  Extents wanted = to.shape(x);
   wanted[axis] = wanted[axis] * times;
   return Value::of(to.map(to.dtype(x), wanted, [&](Axes at) {
     at[axis] = to.graph.apply(ScalarOp::divide, at[axis], to.size(times));
@@ -270,7 +270,7 @@ Value lower_flip(Lowering& to, const Arguments& a) {
   if (a.function == "fliplr") dims = Value::of_whole(1);
   if (a.function == "flipud") dims = Value::of_whole(0);
   const std::vector<int> axes = to.axes(dims, to.rank(x), "dims");
-  const Shape from = to.shape(x);
+  const Extents from = to.shape(x);
   return Value::of(to.map(to.dtype(x), from, [&](Axes at) {
     for (const int each : axes) {
       const auto i = static_cast<std::size_t>(each);
@@ -283,14 +283,14 @@ Value lower_flip(Lowering& to, const Arguments& a) {
 Value lower_roll(Lowering& to, const Arguments& a) {
   NodeId x = to.tensor(a["input"]);
   if (to.failed()) return {};
-  const Shape original = to.shape(x);
+  const Extents original = to.shape(x);
   const bool flat = !a.has("dims");
   if (flat) x = to.reshape(x, {elements_of(original)});
   if (to.failed()) return {};
   std::vector<Extent> shifts = to.wholes(a["shifts"], "shifts");
   const std::vector<std::int64_t> dims =
       flat ? std::vector<std::int64_t>{0} : to.constants(a["dims"], shifts.size(), "dims");
-  const Shape from = to.shape(x);
+  const Extents from = to.shape(x);
   const NodeId made = to.map(to.dtype(x), from, [&](Axes at) {
     for (std::size_t k = 0; k < shifts.size() && !to.failed(); ++k) {
       const auto i = static_cast<std::size_t>(to.axis(Value::of_whole(dims[k]), to.rank(x), "dims"));
@@ -319,9 +319,9 @@ Value lower_cat(Lowering& to, const Arguments& a) {
     for (NodeId& part : parts) part = to.unsqueeze(part, axis);
   if (to.failed()) return {};
   const auto place = static_cast<std::size_t>(axis);
-  Shape wanted = to.shape(parts[0]);
+  Extents wanted = to.shape(parts[0]);
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    const Shape& own = to.shape(parts[i]);
+    const Extents& own = to.shape(parts[i]);
     if (own.size() != wanted.size()) {
       to.fail("`cat` of tensors of different ranks");
       return {};
@@ -428,12 +428,12 @@ Value lower_pad(Lowering& to, const Arguments& a) {
   const std::vector<Extent> pad = to.wholes(a["pad"], "pad");
   const std::string mode = to.text(a["mode"], "mode");
   if (to.failed()) return {};
-  const Shape from = to.shape(x);
+  const Extents from = to.shape(x);
   if (pad.size() % 2 != 0 || pad.size() / 2 > from.size()) to.fail("`pad` with such a number of entries");
   if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
     to.fail(fmt::format("`pad` with the mode {}", mode));
   if (to.failed()) return {};
-  Shape wanted = from;
+  Extents wanted = from;
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
     Extent& extent = wanted[from.size() - 1 - k];
     extent = extent + pad[2 * k] + pad[2 * k + 1];
@@ -484,7 +484,7 @@ Value lower_diagonal(Lowering& to, const Arguments& a) {
   const NodeId x = to.tensor(a["input"]);
   const std::int64_t offset = to.constant_whole(a["offset"], "offset");
   if (to.failed()) return {};
-  const Shape from = to.shape(x);
+  const Extents from = to.shape(x);
   if (from.size() == 1 && a.function == "diag") {
     const Extent side = from[0] + Extent(offset < 0 ? -offset : offset);
     return Value::of(to.map(to.dtype(x), {side, side}, [&](const Axes& at) {
@@ -500,7 +500,7 @@ Value lower_diagonal(Lowering& to, const Arguments& a) {
   }
   const Extent rows = from[static_cast<std::size_t>(one)] - Extent(offset < 0 ? -offset : 0);
   const Extent cols = from[static_cast<std::size_t>(other)] - Extent(offset > 0 ? offset : 0);
-  Shape wanted;
+  Extents wanted;
   for (int i = 0; i < to.rank(x); ++i)
     if (i != one && i != other) wanted.push_back(from[static_cast<std::size_t>(i)]);
   wanted.push_back(to.at_most(rows, cols) ? rows : cols);
@@ -523,7 +523,7 @@ Value lower_unfold_axis(Lowering& to, const Arguments& a) {
   const std::int64_t step = to.constant_whole(a["step"], "step");
   const Extent length = to.whole(a["size"], "size");
   if (to.failed() || step < 1 || to.rank(x) == 0) return {};
-  Shape wanted = to.shape(x);
+  Extents wanted = to.shape(x);
   wanted[axis] = quotient(wanted[axis] - length, step) + Extent(1);
   wanted.push_back(length);
   return Value::of(to.map(to.dtype(x), wanted, [&](Axes at) {
@@ -542,7 +542,7 @@ Value lower_pixel_shuffle(Lowering& to, const Arguments& a) {
     return {};
   }
   const bool up = a.function == "pixel_shuffle";
-  Shape wanted = to.shape(x);
+  Extents wanted = to.shape(x);
   const std::size_t c = wanted.size() - 3;
   const Extent by(r);
   wanted[c] = up ? quotient(wanted[c], by * by) : wanted[c] * by * by;

@@ -25,7 +25,7 @@ NodeId affine(Lowering& to, NodeId x, const Value& weight, const Value& bias, co
   const auto wide = [&](const Value& value) {
     const NodeId given = to.tensor(value, "weight");
     if (to.failed()) return 0;
-    Shape shape(static_cast<std::size_t>(to.rank(x)), Extent(1));
+    Extents shape(static_cast<std::size_t>(to.rank(x)), Extent(1));
     for (const int each : axes) shape[static_cast<std::size_t>(each)] = to.shape(x)[static_cast<std::size_t>(each)];
     return to.reshape(given, shape);
   };
@@ -80,7 +80,7 @@ Value lower_batch_norm(Lowering& to, const Arguments& a) {
   if (to.flag(a["training"], "training")) {
     made = normalised(to, x, without_channels(to, x, true), eps);
   } else {
-    Shape wide(static_cast<std::size_t>(to.rank(x)), Extent(1));
+    Extents wide(static_cast<std::size_t>(to.rank(x)), Extent(1));
     wide[1] = to.shape(x)[1];
     const NodeId mean = to.tensor(a["running_mean"], "running_mean"),
                  spread = to.tensor(a["running_var"], "running_var");
@@ -110,7 +110,7 @@ Value lower_group_norm(Lowering& to, const Arguments& a) {
     to.fail("`group_norm` of less than two dimensions");
     return {};
   }
-  Shape split = to.shape(x);
+  Extents split = to.shape(x);
   const Extent each = quotient(split[1], groups);
   split[1] = each;
   split.insert(split.begin() + 1, groups);

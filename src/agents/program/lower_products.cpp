@@ -18,11 +18,11 @@ NodeId Lowering::product(NodeId left, NodeId right) {
   const bool row = rank(left) == 1, column = rank(right) == 1;
   if (row) left = unsqueeze(left, 0);
   if (column) right = unsqueeze(right, 1);
-  const Shape a = shape(left), b = shape(right);
+  const Extents a = shape(left), b = shape(right);
   const Extent inner = a.back();
   if (!same(inner, b[b.size() - 2]))
     fail(fmt::format("`{}` over the extents {} and {}", operation, inner.text(), b[b.size() - 2].text()));
-  Shape made = broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  Extents made = broadcast(Extents(a.begin(), a.end() - 2), Extents(b.begin(), b.end() - 2));
   made.push_back(a[a.size() - 2]);
   made.push_back(b.back());
   if (failed()) return 0;
@@ -150,7 +150,7 @@ Value lower_einsum(Lowering& to, const Arguments& a) {
   }
   std::map<char, Extent> extents;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Shape& own = to.shape(tensors[i]);
+    const Extents& own = to.shape(tensors[i]);
     if (own.size() != equation->operands[i].size()) {
       to.fail(fmt::format("`einsum` with the equation {}", text));
       return {};
@@ -160,7 +160,7 @@ Value lower_einsum(Lowering& to, const Arguments& a) {
       if (!is_new && to.is_one(found->second)) found->second = own[k];
     }
   }
-  Shape made, over;
+  Extents made, over;
   std::map<char, std::size_t> place, inner;
   for (const char c : equation->result) {
     place[c] = made.size();
@@ -189,9 +189,9 @@ Value lower_einsum(Lowering& to, const Arguments& a) {
 Value lower_bilinear(Lowering& to, const Arguments& a) {
   const NodeId left = to.tensor(a["input1"]), right = to.tensor(a["input2"]), weight = to.tensor(a["weight"]);
   if (to.failed() || to.rank(left) < 1 || to.rank(right) < 1 || to.rank(weight) != 3) return {};
-  Shape made = to.shape(left);
+  Extents made = to.shape(left);
   made.back() = to.shape(weight)[0];
-  const Shape over{to.shape(left).back(), to.shape(right).back()};
+  const Extents over{to.shape(left).back(), to.shape(right).back()};
   const NodeId sum = to.reduce(Combine::sum, to.dtype(left), made, over, [&](const Axes& at, const Axes& in) {
     Axes i = at, j = at;
     i.back() = in[0];

@@ -20,7 +20,7 @@ TermId limited(Lowering& to, TermId index, const Extent& extent) {
 }
 
 struct Resize {
-  Shape from, made;
+  Extents from, made;
   std::vector<std::optional<double>> factors;  // of each spatial axis, where they were given
   std::string mode;
   bool corners = false;
@@ -139,7 +139,7 @@ Value lower_grid_sample(Lowering& to, const Arguments& a) {
   }
   if (mode != "bilinear" && mode != "nearest") to.fail(fmt::format("`grid_sample` with the mode {}", mode));
   if (padding != "zeros" && padding != "border") to.fail(fmt::format("`grid_sample` with the padding {}", padding));
-  const Shape from = to.shape(x), points = to.shape(grid);
+  const Extents from = to.shape(x), points = to.shape(grid);
   const Dtype type = computed_as(to.dtype(x));
   return Value::of(to.map(to.dtype(x), {from[0], from[1], points[1], points[2]}, [&](const Axes& at) {
     const auto place_of = [&](std::size_t axis) {  // 2: rows, which is the grid's second number

@@ -36,7 +36,7 @@ NodeId with_bias(Lowering& to, NodeId made, const Value& bias, std::size_t dimen
   if (bias.is(Value::Kind::none)) return made;
   const NodeId given = to.tensor(bias, "bias");
   if (to.failed()) return 0;
-  Shape wide(dimensions + 1, Extent(1));
+  Extents wide(dimensions + 1, Extent(1));
   wide[0] = to.shape(given).empty() ? Extent(1) : to.shape(given)[0];
   return to.binary(ScalarOp::add, made, to.reshape(given, wide));
 }
@@ -53,7 +53,7 @@ struct Taps {
   bool single = false;  // there was no batch
   Numbers stride, dilation;
   Extent groups;
-  Shape from, kernel;
+  Extents from, kernel;
 };
 
 std::optional<Taps> read_taps(Lowering& to, const Arguments& a, std::size_t d) {
@@ -80,7 +80,7 @@ Value lower_convolution(Lowering& to, const Arguments& a) {
   const NodeId x = taps->x, weight = taps->weight;
   const Numbers &stride = taps->stride, &dilation = taps->dilation;
   const Extent& groups = taps->groups;
-  const Shape &from = taps->from, &kernel = taps->kernel;
+  const Extents &from = taps->from, &kernel = taps->kernel;
   std::vector<Extent> padding(d, Extent(0)), behind(d, Extent(0));  // at the end of each axis
   if (a["padding"].is(Value::Kind::text)) {
     for (std::size_t i = 0; i < d && a["padding"].text == "same"; ++i) {
@@ -97,7 +97,7 @@ Value lower_convolution(Lowering& to, const Arguments& a) {
     }
     padding = behind = given;
   }
-  Shape made{from[0], kernel[0]}, over{kernel[1]};
+  Extents made{from[0], kernel[0]}, over{kernel[1]};
   for (std::size_t i = 0; i < d; ++i) {
     const Extent reach = (kernel[i + 2] - Extent(1)) * Extent(dilation[i]) + Extent(1);
     made.push_back(quotient(from[i + 2] + padding[i] + behind[i] - reach, stride[i]) + Extent(1));
@@ -129,24 +129,21 @@ Value lower_transposed(Lowering& to, const Arguments& a) {
   const std::size_t d = dimensions_of(a.function);
   const auto taps = read_taps(to, a, d);
   if (!taps) return {};
-  const NodeId x = taps->x, weight = taps->weight;
-  const Numbers &stride = taps->stride, &dilation = taps->dilation;
-  const Extent& groups = taps->groups;
-  const Shape &from = taps->from, &kernel = taps->kernel;
+  const Extents &from = taps->from, &kernel = taps->kernel;
   const Numbers padding = to.constants(a["padding"], d, "padding");
   const Numbers more = to.constants(a["output_padding"], d, "output_padding");
   if (to.failed()) return {};
-  const Extent inputs = quotient(kernel[0], groups);  // channels of a group
-  Shape made{from[0], kernel[1] * groups}, over{inputs};
+  const Extent inputs = quotient(kernel[0], taps->groups);  // channels of a group
+  Extents made{from[0], kernel[1] * taps->groups}, over{inputs};
   for (std::size_t i = 0; i < d; ++i) {
-    made.push_back((from[i + 2] - Extent(1)) * Extent(stride[i]) - Extent(2 * padding[i]) +
-                   (kernel[i + 2] - Extent(1)) * Extent(dilation[i]) + Extent(more[i] + 1));
+    made.push_back((from[i + 2] - Extent(1)) * Extent(taps->stride[i]) - Extent(2 * padding[i]) +
+                   (kernel[i + 2] - Extent(1)) * Extent(taps->dilation[i]) + Extent(more[i] + 1));
     over.push_back(kernel[i + 2]);
   }
-  const Dtype type = to.promoted({Value::of(x), Value::of(weight)});
+  const Dtype type = to.promoted({Value::of(taps->x), Value::of(taps->weight)});
   const NodeId sum = to.reduce(Combine::sum, type, made, over, [&](const Axes& at, const Axes& in) {
     TermId channel = in[0], out = at[1];
-    if (!to.is_one(groups)) {
+    if (!to.is_one(taps->groups)) {
       const TermId group = to.divide(at[1], to.size(kernel[1]));
       channel = to.add(to.multiply(group, to.size(inputs)), in[0]);
       out = to.graph.apply(ScalarOp::truncated_remainder, at[1], to.size(kernel[1]));
@@ -155,19 +152,19 @@ Value lower_transposed(Lowering& to, const Arguments& a) {
     TermId inside = -1;
     for (std::size_t i = 0; i < d; ++i) {
       const TermId distance = to.subtract(to.plus(at[i + 2], static_cast<double>(padding[i])),
-                                          to.multiply(in[i + 1], to.index(dilation[i])));
-      const TermId source = to.divide(distance, to.index(stride[i]));
+                                          to.multiply(in[i + 1], to.index(taps->dilation[i])));
+      const TermId source = to.divide(distance, to.index(taps->stride[i]));
       inside = to.both(inside, to.graph.apply(ScalarOp::less_equal, to.index(0), distance));
       inside = to.both(inside, to.less(source, to.size(from[i + 2])));
-      if (stride[i] != 1) {
-        const TermId rest = to.graph.apply(ScalarOp::truncated_remainder, distance, to.index(stride[i]));
+      if (taps->stride[i] != 1) {
+        const TermId rest = to.graph.apply(ScalarOp::truncated_remainder, distance, to.index(taps->stride[i]));
         inside = to.both(inside, to.graph.apply(ScalarOp::equal, rest, to.index(0)));
       }
       place.push_back(source);
       tap.push_back(in[i + 1]);
     }
-    return to.multiply(to.graph.cast(to.graph.load(x, place, inside), type),
-                       to.graph.cast(to.graph.load(weight, tap), type));
+    return to.multiply(to.graph.cast(to.graph.load(taps->x, place, inside), type),
+                       to.graph.cast(to.graph.load(taps->weight, tap), type));
   });
   return without_batch(to, with_bias(to, sum, a["bias"], d), taps->single);
 }
@@ -209,8 +206,8 @@ Extent pooled_extent(Lowering& to, const Extent& from, const Window& window, std
 
 NodeId pool(Lowering& to, NodeId x, const Window& window, Combine combine, const std::function<TermId(TermId)>& each) {
   const std::size_t d = window.length.size();
-  const Shape from = to.shape(x);
-  Shape made{from[0], from[1]}, over;
+  const Extents from = to.shape(x);
+  Extents made{from[0], from[1]}, over;
   bool outside = window.ceiling;
   for (std::size_t i = 0; i < d; ++i) {
     made.push_back(pooled_extent(to, from[i + 2], window, i));
@@ -253,7 +250,7 @@ Value lower_average_pool(Lowering& to, const Arguments& a) {
   const std::int64_t divisor =
       a.has("divisor_override") ? to.constant_whole(a["divisor_override"], "divisor_override") : 0;
   if (to.failed()) return {};
-  const Shape from = to.shape(x);
+  const Extents from = to.shape(x);
   const NodeId sum = pool(to, x, window, Combine::sum, [](TermId t) { return t; });
   if (to.failed()) return {};
   const Dtype type = to.dtype(x);
@@ -285,8 +282,8 @@ Value lower_adaptive_pool(Lowering& to, const Arguments& a) {
   std::vector<Value> sizes =
       a["output_size"].is(Value::Kind::list) ? a["output_size"].items : std::vector<Value>(1, a["output_size"]);
   if (sizes.size() == 1) sizes.resize(d, sizes[0]);
-  const Shape from = to.shape(x);
-  Shape made{from[0], from[1]}, over;
+  const Extents from = to.shape(x);
+  Extents made{from[0], from[1]}, over;
   for (std::size_t i = 0; i < d && sizes.size() == d; ++i) {
     const Extent wanted = sizes[i].is(Value::Kind::none) ? from[i + 2] : to.whole(sizes[i], "output_size");
     const Extent length = quotient(from[i + 2], wanted);
@@ -347,12 +344,12 @@ Value lower_unfold(Lowering& to, const Arguments& a) {
     to.fail("`unfold` of other than four dimensions");
     return {};
   }
-  const Shape from = to.shape(x);
+  const Extents from = to.shape(x);
   Extent blocks[2];
   for (std::size_t i = 0; i < 2; ++i)
     blocks[i] =
         quotient(from[i + 2] + Extent(2 * padding[i] - (length[i] - 1) * dilation[i] - 1), stride[i]) + Extent(1);
-  const Shape made{from[0], from[1] * Extent(length[0] * length[1]), blocks[0] * blocks[1]};
+  const Extents made{from[0], from[1] * Extent(length[0] * length[1]), blocks[0] * blocks[1]};
   return Value::of(to.map(to.dtype(x), made, [&](const Axes& at) {
     const auto rest = [&](TermId t, TermId by) { return to.graph.apply(ScalarOp::truncated_remainder, t, by); };
     const TermId taps = to.index(length[0] * length[1]), width = to.index(length[1]), across = to.size(blocks[1]);

@@ -88,7 +88,7 @@ std::optional<std::int64_t> Lowering::known(const Extent& extent) const {
   return value.ok() && same(extent, Extent(*value)) ? std::optional(*value) : std::nullopt;
 }
 
-NodeId Lowering::map(Dtype dtype, const Shape& shape, const Body& body) {
+NodeId Lowering::map(Dtype dtype, const Extents& shape, const Body& body) {
   if (failed()) return 0;
   Node node;
   node.dtype = dtype;
@@ -102,7 +102,8 @@ NodeId Lowering::map(Dtype dtype, const Shape& shape, const Body& body) {
   return graph.add(std::move(node));
 }
 
-NodeId Lowering::reduce(Combine combine, Dtype dtype, const Shape& shape, const Shape& over, const ReduceBody& body) {
+NodeId Lowering::reduce(Combine combine, Dtype dtype, const Extents& shape, const Extents& over,
+                        const ReduceBody& body) {
   if (failed()) return 0;
   Node node;
   node.kind = NodeKind::reduce;
@@ -121,13 +122,13 @@ NodeId Lowering::reduce(Combine combine, Dtype dtype, const Shape& shape, const 
   return graph.add(std::move(node));
 }
 
-NodeId Lowering::constant(Dtype dtype, const Shape& shape, double value) {
+NodeId Lowering::constant(Dtype dtype, const Extents& shape, double value) {
   return map(dtype, shape, [&](const Axes&) { return number(value, dtype); });
 }
 
 TermId Lowering::read(NodeId node, const Axes& at, TermId guard) {
   if (failed()) return index(0);
-  const Shape& own = shape(node);
+  const Extents& own = shape(node);
   if (at.size() < own.size()) {
     fail("an index with too few places");
     return index(0);
@@ -138,10 +139,10 @@ TermId Lowering::read(NodeId node, const Axes& at, TermId guard) {
   return graph.load(node, std::move(indices), guard);
 }
 
-Shape Lowering::broadcast(const Shape& left, const Shape& right) {
-  const Shape& longer = left.size() >= right.size() ? left : right;
-  const Shape& shorter = left.size() >= right.size() ? right : left;
-  Shape made = longer;
+Extents Lowering::broadcast(const Extents& left, const Extents& right) {
+  const Extents& longer = left.size() >= right.size() ? left : right;
+  const Extents& shorter = left.size() >= right.size() ? right : left;
+  Extents made = longer;
   for (std::size_t i = 0; i < shorter.size(); ++i) {
     Extent& one = made[longer.size() - shorter.size() + i];
     const Extent& other = shorter[i];
@@ -241,7 +242,7 @@ NodeId Lowering::elements(const std::vector<Value>& operands, const Element& bod
                           std::optional<Dtype> result) {
   if (failed()) return 0;
   const Dtype type = computed ? *computed : promoted(operands);
-  Shape together;
+  Extents together;
   for (const Value& value : operands)
     if (value.is(Value::Kind::tensor)) together = broadcast(together, shape(value.node));
   if (failed()) return 0;
@@ -297,8 +298,8 @@ Extent Lowering::elements_along(NodeId value, const std::vector<int>& axes) cons
 NodeId Lowering::reduce_axes(Combine combine, NodeId value, const std::vector<int>& axes, bool keep,
                              std::optional<Dtype> result) {
   if (failed()) return 0;
-  const Shape from = shape(value);
-  Shape made, over;
+  const Extents from = shape(value);
+  Extents made, over;
   std::vector<int> place_of(from.size());  // in the result, or, from -1 downwards, among those reduced over
   for (std::size_t i = 0; i < from.size(); ++i) {
     const bool reduced = std::find(axes.begin(), axes.end(), static_cast<int>(i)) != axes.end();

@@ -87,20 +87,20 @@ class Lowering {
   bool at_most(const Extent& left, const Extent& right) const;
   std::optional<std::int64_t> known(const Extent& extent) const;  // its one value at all sizes
 
-  const Shape& shape(NodeId node) const { return graph.node(node).shape; }
+  const Extents& shape(NodeId node) const { return graph.node(node).shape; }
   Dtype dtype(NodeId node) const { return graph.node(node).dtype; }
   int rank(NodeId node) const { return static_cast<int>(shape(node).size()); }
 
   // Nodes.
   using Body = std::function<TermId(const Axes& at)>;
   using ReduceBody = std::function<TermId(const Axes& at, const Axes& over)>;
-  NodeId map(Dtype dtype, const Shape& shape, const Body& body);
-  NodeId reduce(Combine combine, Dtype dtype, const Shape& shape, const Shape& over, const ReduceBody& body);
-  NodeId constant(Dtype dtype, const Shape& shape, double value);
+  NodeId map(Dtype dtype, const Extents& shape, const Body& body);
+  NodeId reduce(Combine combine, Dtype dtype, const Extents& shape, const Extents& over, const ReduceBody& body);
+  NodeId constant(Dtype dtype, const Extents& shape, double value);
 
   // Reading. An index beyond an extent of 1 is 0, as broadcasting has it; axes are aligned at the end.
   TermId read(NodeId node, const Axes& at, TermId guard = -1);
-  Shape broadcast(const Shape& left, const Shape& right);
+  Extents broadcast(const Extents& left, const Extents& right);
 
   // Terms.
   TermId number(double value, Dtype dtype);
@@ -139,12 +139,12 @@ class Lowering {
   NodeId log_softmax(NodeId value, int axis);
 
   // Movement.
-  NodeId reshape(NodeId value, const Shape& shape);
+  NodeId reshape(NodeId value, const Extents& shape);
   NodeId permute(NodeId value, const std::vector<int>& order);
   NodeId unsqueeze(NodeId value, int axis);
   NodeId squeeze(NodeId value, int axis);
   NodeId transpose(NodeId value, int one, int other);
-  NodeId expand(NodeId value, const Shape& shape);
+  NodeId expand(NodeId value, const Extents& shape);
   NodeId narrow(NodeId value, int axis, const Extent& begin, const Extent& length, std::int64_t step = 1);
   NodeId product(NodeId left, NodeId right);  // as torch.matmul
 

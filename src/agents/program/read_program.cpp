@@ -84,7 +84,7 @@ class Reader {
       const TensorSpec& spec = task_.outputs[i];
       NodeId node = to_.tensor(results[i], spec.name);
       if (to_.failed()) return to_.error();
-      Shape shape;
+      Extents shape;
       for (const Expression& expression : spec.shape) {
         KW_TRY(Extent extent, Extent::of(expression));
         shape.push_back(std::move(extent));
@@ -444,7 +444,7 @@ class Reader {
   }
 
   NodeId selected(NodeId x, int axis, const Extent& place) {
-    Shape shape = to_.shape(x);
+    Extents shape = to_.shape(x);
     shape.erase(shape.begin() + axis);
     return to_.map(to_.dtype(x), shape, [&](Axes at) {
       at.insert(at.begin() + axis, to_.size(place));
@@ -500,11 +500,11 @@ class Reader {
   Value gather(NodeId x, const std::vector<std::pair<int, NodeId>>& gathered, int line) {
     for (std::size_t i = 1; i < gathered.size(); ++i)
       if (gathered[i].first != gathered[i - 1].first + 1) return refuse("index tensors that are apart", line);
-    Shape together;
+    Extents together;
     for (const auto& [axis, index] : gathered) together = to_.broadcast(together, to_.shape(index));
     const int first = gathered[0].first;
-    const Shape from = to_.shape(x);
-    Shape made(from.begin(), from.begin() + first);
+    const Extents from = to_.shape(x);
+    Extents made(from.begin(), from.begin() + first);
     made.insert(made.end(), together.begin(), together.end());
     made.insert(made.end(), from.begin() + first + static_cast<int>(gathered.size()), from.end());
     if (to_.failed()) return {};

@@ -73,7 +73,7 @@ class Scheduler {
     }
   }
 
-  double elements(const Shape& shape) const {
+  double elements(const Extents& shape) const {
     double made = 1;
     for (const Extent& extent : shape) {
       const auto value = extent.evaluate(sizes_);

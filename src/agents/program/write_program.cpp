@@ -356,7 +356,7 @@ class Writer {
     return write_block_sum(kernel, node, wide ? Dtype::float64 : type, total, best, wide);
   }
 
-  static std::string flat_text(const Shape& shape, const std::vector<std::string>& axes) {
+  static std::string flat_text(const Extents& shape, const std::vector<std::string>& axes) {
     std::string text;
     for (std::size_t i = 0; i < shape.size(); ++i)
       text = text.empty() ? axes[i] : fmt::format("({}) * ({}) + {}", text, shape[i].text(), axes[i]);
@@ -395,7 +395,7 @@ class Writer {
   }
 
   // `const int i1 = at % cols;` for each axis of a space from a flat place in it.
-  void decode(Kernel& kernel, const std::string& flat, const std::string& type, const Shape& shape,
+  void decode(Kernel& kernel, const std::string& flat, const std::string& type, const Extents& shape,
               const std::vector<std::string>& axes, const std::set<std::size_t>* wanted = nullptr) {
     std::string rest = flat;
     for (std::size_t i = shape.size(); i-- > 0;) {
@@ -485,7 +485,7 @@ class Writer {
                          stored_text(result, place ? Dtype::int64 : type, stored_as(stage.node))));
     --body.indent;
     body.add("}");
-    Shape rows = node.shape;
+    Extents rows = node.shape;
     rows[axis] = Extent(1);
     body.axes.erase(static_cast<std::int64_t>(axis));
     finish(stage, body, rows, false);
@@ -541,7 +541,7 @@ class Writer {
   }
 
   // The kernel around a body, and its launch.
-  void finish(const Stage& stage, Kernel& body, const Shape& space, bool block) {
+  void finish(const Stage& stage, Kernel& body, const Extents& space, bool block) {
     const Extent count = elements_of(space);
     const bool large = is_large(count);
     Kernel head;

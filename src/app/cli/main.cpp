@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  kernelwright doctor                                     what works on this machine\n"
       "  kernelwright tasks list                                 the task suite\n"
+      "  kernelwright program softmax --write                    what a task computes; a plain kernel for it\n"
       "  kernelwright plan softmax my.cu --size rows=7,cols=129  what the launcher would launch\n"
       "  kernelwright compile softmax my.cu                      compile, with diagnostics and resources\n"
       "  kernelwright judge softmax my.cu                        is it correct, how fast is it, what limits it\n"

@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "agents/program/evaluate.h"
+#include "agents/program/read_program.h"
+#include "agents/program/write_program.h"
+
+namespace kw::program {
+namespace {
+
+Extent extent(const std::string& text) { return Extent::of(Expression::parse(text).value()).value(); }
+
+TEST(Extents, HaveOneForm) {
+  EXPECT_EQ(extent("heads * dim"), extent("dim * heads"));
+  EXPECT_EQ(extent("(2 * w - 4) / 2"), extent("w - 2"));
+  EXPECT_EQ(extent("(4 * w - 1) / 4").text(), "w - 1");
+  EXPECT_EQ(extent("(w - 3) / 2 + 1").evaluate({{"w", 10}}).value(), 4);
+  EXPECT_NE(extent("w + 1"), extent("w"));
+}
+
+// y[rows, cols] of x[rows, cols] = 0, 1, 2, ... and w[cols] = 1, 2, ...
+Task task_of(const std::string& body, const std::string& y_shape = "rows,cols") {
+  Task task;
+  task.name = "asked";
+  task.pytorch = "def reference(x, w):\n    " + body + "\n";
+  const auto named = [](const std::string& name) { return Expression::parse(name).value(); };
+  task.inputs = {{"x", Dtype::float32, {named("rows"), named("cols")}, {}}, {"w", Dtype::float32, {named("cols")}, {}}};
+  task.outputs = {{"y", Dtype::float32, {}, {}}};
+  for (std::size_t at = 0; at < y_shape.size();) {
+    const std::size_t comma = std::min(y_shape.find(',', at), y_shape.size());
+    task.outputs[0].shape.push_back(named(y_shape.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  task.size_names = {"rows", "cols"};
+  task.sizes_small = task.sizes_train = {{{"rows", 2}, {"cols", 3}}, {{"rows", 4}, {"cols", 5}}};
+  return task;
+}
+
+std::vector<double> answer(const Task& task) {
+  const auto graph = read_program(task);
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().message);
+  if (!graph.ok()) return {};
+  const std::vector<float> x{0, 1, 2, 3, 4, 5}, w{1, 2, 3};
+  const auto bytes = [](const std::vector<float>& values) {
+    return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  };
+  const std::vector<InputTensor> inputs{{"x", Dtype::float32, {2, 3}, bytes(x)}, {"w", Dtype::float32, {3}, bytes(w)}};
+  const auto made = evaluate_graph(*graph, task.sizes_small[0], inputs);
+  EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
+  return made.ok() ? made->at(0).real : std::vector<double>{};
+}
+
+using Numbers = std::vector<double>;
+
+TEST(Programs, AreEvaluated) {
+  EXPECT_EQ(answer(task_of("return x * w + 1")), (Numbers{1, 3, 7, 4, 9, 16}));
+  EXPECT_EQ(answer(task_of("return x.sum(-1)", "rows")), (Numbers{3, 12}));
+  EXPECT_EQ(answer(task_of("return x @ w", "rows")), (Numbers{8, 26}));
+  EXPECT_EQ(answer(task_of("return x.t().flatten()", "rows * cols")), (Numbers{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(answer(task_of("return torch.cumsum(x, 1)")), (Numbers{0, 1, 3, 3, 7, 12}));
+  EXPECT_EQ(answer(task_of("return F.pad(x[:, 1:], [1, 0])")), (Numbers{0, 1, 2, 0, 4, 5}));
+  EXPECT_EQ(answer(task_of("return torch.cat([x, -x], 0)", "2 * rows,cols")),
+            (Numbers{0, 1, 2, 3, 4, 5, -0., -1, -2, -3, -4, -5}));
+  EXPECT_EQ(answer(task_of("return torch.where(x > 2, x, w)")), (Numbers{1, 2, 3, 3, 4, 5}));
+  EXPECT_EQ(answer(task_of("return torch.argmax(x, 0).float()", "cols")), (Numbers{1, 1, 1}));
+  EXPECT_EQ(answer(task_of("return F.max_pool1d(x, 2, 1)", "rows,cols - 1")), (Numbers{1, 2, 4, 5}));
+  EXPECT_EQ(answer(task_of("return torch.einsum('ij,j->i', x, w)", "rows")), (Numbers{8, 26}));
+  const Numbers soft = answer(task_of("return torch.softmax(x, 1)"));
+  ASSERT_EQ(soft.size(), 6U);
+  EXPECT_NEAR(soft[0] + soft[1] + soft[2], 1, 1e-12);
+  EXPECT_NEAR(soft[2] / soft[1], std::exp(1), 1e-12);
+}
+
+TEST(Programs, NameWhatTheyDoNotKnow) {
+  const auto refused = read_program(task_of("return torch.fft.rfft(x)"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "the program uses `torch.fft.rfft`, which is not understood (line 2)");
+  EXPECT_EQ(refused.error().where.line, 2);
+  EXPECT_FALSE(read_program(task_of("return x", "cols,rows")).ok());
+  EXPECT_FALSE(read_program(task_of("return x.view(3, 7)")).ok());
+}
+
+TEST(Programs, AreWrittenWithWhatFollowsAProductInItsKernel) {
+  const Task task = task_of("return torch.relu(x @ w * 2)", "rows");
+  const auto kernel = write_program(task, read_program(task).value());
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->find("cudaMallocAsync"), std::string::npos);
+  EXPECT_NE(kernel->find("extern \"C\" void launch(const float* x, const float* w, float* y, int rows, int cols"),
+            std::string::npos);
+  std::size_t begin = 0;
+  for (std::size_t end = kernel->find('\n'); end != std::string::npos; end = kernel->find('\n', begin)) {
+    EXPECT_LE(end - begin, 116U);
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+}  // namespace kw::program
