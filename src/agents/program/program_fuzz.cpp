@@ -19,13 +19,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   task.outputs = {{"y", kw::Dtype::float32, {extent("rows"), extent("cols")}, {}}};
   task.size_names = {"rows", "cols"};
   task.sizes_small = task.sizes_train = {{{"rows", 3}, {"cols", 5}}};
-  const auto graph = kw::read_program(task);
+  const auto graph = kw::program::read_program(task);
   if (!graph.ok()) {
     KW_CHECK(!graph.error().message.empty());
     return 0;
   }
   KW_CHECK(graph->outputs.size() == 1 && graph->node_count() <= graph->limits.nodes);
-  const auto kernel = kw::write_program(task, *graph);
+  const auto kernel = kw::program::write_program(task, *graph);
   KW_CHECK(!kernel.ok() || kernel->find("extern \"C\" void launch(") != std::string::npos);
   return 0;
 }

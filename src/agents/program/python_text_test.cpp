@@ -21,11 +21,20 @@ TEST(PythonText, ReadsAssignmentsAndReturns) {
   EXPECT_EQ(parsed->nodes[static_cast<std::size_t>(parsed->results[1])].kind, PythonKind::minus);
 }
 
+TEST(PythonText, ReadsAugmentedAssignments) {
+  const auto parsed = parse_python(function("x += n\n    return ~x"));
+  ASSERT_TRUE(parsed);
+  ASSERT_EQ(parsed->assignments.size(), 1u);
+  const PythonNode& sum = parsed->nodes[static_cast<std::size_t>(parsed->assignments[0].value)];
+  EXPECT_EQ(sum.kind, PythonKind::binary);
+  EXPECT_EQ(sum.text, "+");
+}
+
 TEST(PythonText, DoesNotUnderstandTheRest) {
   for (const char* body : {"return",
                            "return x if n else x",
                            "for i in range(n):",
-                           "x @= n\n    return x",
+                           "x <<= 1\n    return x",
                            "return [i for i in x]",
                            "return lambda a: a",
                            "return x and n",
