@@ -7,7 +7,6 @@
 #include <iostream>
 #include <vector>
 cublasHandle_t handle;
-cudaDeviceProp properties;
 int blocks_wanted = 0;
 __global__ void add_strided(const float* a, const float* b, float* c, int n) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) c[i] = a[i] + b[i];
@@ -20,6 +19,7 @@ void add_by_library(cublasHandle_t library, const float* a, float* c, int n) {
   check(cublasSaxpy(library, n, &one, a, 1, c, 1));
 }
 static void setup() {
+  cudaDeviceProp properties;
   cudaGetDeviceProperties(&properties, 0);
   blocks_wanted = properties.multiProcessorCount * 2;
 }
