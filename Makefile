@@ -47,6 +47,8 @@ test-world: build
 	@ctest --test-dir build --output-on-failure --no-tests=error -L world
 	@tests/world/service_api.py --conversations 100
 	@scripts/adapters.sh
+	@tests/world/judge_services.py
+	@scripts/ranks_test.py --program build/kernelwright --sizes 2 --kills 1
 
 # Every kernel of every corpus (bugs, exploits, attacks, honest forms, storms, the suite), all questions of exams, every algorithm both
 # ways. `make test` does a fourth to a half of it.
