@@ -73,7 +73,7 @@ def test_what_is_refused(judge: kw.Judge, good: str) -> None:
         judge.judge("sofmax", good)
     assert caught.value.status == 400 and caught.value.param == "task"
     with pytest.raises(kw.ServiceError) as caught:
-        judge.judge("softmax", "x" * 70000)
+        judge.judge("softmax", "x" * 1_100_000)
     assert caught.value.param == "kernel"
     with pytest.raises(kw.TaskError, match="cannot be read"):
         judge.judge("no/such/task.yaml", good)

@@ -35,7 +35,7 @@ def run(*arguments, key=None, fails=False):
 
 
 def conversation(model, *more, key=None):
-    said = run("optimize", "row_sum", "--model", model, "--backend", "emulator", "--json", *more, key=key)
+    said = run("optimize", "row_sum", "--model", model, "--backend", "emulator", "--no-constrain", "--json", *more, key=key)
     return json.loads(said.stdout)
 
 
@@ -49,7 +49,7 @@ def turns_of(episode):
 
 
 def same_conversation():
-    """Greedy, and sampled: the seeds are the same, too."""
+    """Greedy, and sampled: the seeds are the same, too. Nobody holds an endpoint's answers to the launcher, so ours are free as well."""
     with service("--model", "tiny", "--backend", "emulator") as running:
         for more in (["--samples", "1", "--turns", "3"], ["--samples", "3", "--turns", "2", "--temperature", "0.8", "--seed", "7"]):
             inside = conversation("tiny", *more)
@@ -58,7 +58,7 @@ def same_conversation():
             check("the same conversation, turn by turn", turns_of(inside) == turns_of(outside))
             check("the same end", (inside["end"], inside["tokens"]) == (outside["end"], outside["tokens"]))
         evaluated = [json.loads(run("evaluate", model, "--tasks", "6", "--exam", "generator", "--split", "composition", "--backend",
-                                    "emulator", "--json").stdout)["summary"] for model in ("tiny", f"{running.address}/v1#tiny")]
+                                    "emulator", "--no-constrain", "--json").stdout)["summary"] for model in ("tiny", f"{running.address}/v1#tiny")]
         check("the same exam", evaluated[0] == evaluated[1])
 
 

@@ -105,7 +105,7 @@ def judging(running):
     for body, param in [({"task": "sofmax", "kernel": GOOD}, "task"), ({"task": "softmax"}, "kernel"),
                         ({"kernel": GOOD}, "task"), ({"task": {"yaml": "pytorch: ["}, "kernel": GOOD}, "task"),
                         ({"task": "/etc/passwd", "kernel": GOOD}, "task"), ({"task": "softmax", "kernels": []}, "kernels"),
-                        ({"task": "softmax", "kernel": "x" * 70000}, "kernel")]:
+                        ({"task": "softmax", "kernel": "x" * 1100000}, "kernel")]:
         status, _, problem = call(running, "POST", "/v1/judge", body)
         check(f"refused: {param}", status == 400 and problem["error"]["param"] == param)
     for body in ["", "{", "[]", "null", b"\xff\xfe", "[" * 100000]:
