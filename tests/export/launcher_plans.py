@@ -55,6 +55,11 @@ def compare(module, task, kernel, sizes, scalars):
     return f"{text}: {len(found)} steps, the interpreter has {len(wanted)}"
 
 
+# What the interpreter knows and the translation does not yet: global variables that a launcher sets, constants that are types. Their export
+# must be refused with the line.
+REFUSED = {"benchmark_program.cu", "integral_constant_lambda.cu"}
+
+
 def main():
     dice = random.Random(7)
     compared, problems, untranslated = 0, [], []
@@ -64,6 +69,10 @@ def main():
                 continue
             path = pathlib.Path(folder) / "exported.py"
             status, answer = run("export", kernel, "--task", task, "--as", "torch", "-o", path)
+            if kernel.name in REFUSED:
+                if not status or not answer.get("error", {}).get("line"):
+                    problems.append(f"{kernel.relative_to(ROOT)}: {answer}, not a refusal with its line")
+                continue
             if status:
                 untranslated.append(f"{kernel}: {answer}")
                 continue
