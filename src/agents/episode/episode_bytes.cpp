@@ -63,6 +63,8 @@ void write(ByteWriter& writer, const TurnSample& sample) {
   writer.text(sample.message);
   writer.text(sample.kernel);
   writer.text(sample.said);
+  writer.text(sample.held_to);
+  write_whole(writer, sample.resampled);
   std::string strategies;
   for (const Strategy strategy : sample.strategies) strategies += std::string(to_string(strategy)) + ",";
   writer.text(strategies);
@@ -89,6 +91,8 @@ TurnSample read_sample(ByteReader& reader) {
   sample.message = reader.text();
   sample.kernel = reader.text();
   sample.said = reader.text();
+  sample.held_to = reader.text();
+  sample.resampled = read_whole(reader);
   const std::string strategies = reader.text();
   for (std::size_t at = 0; at < strategies.size();) {
     const std::size_t end = strategies.find(',', at);
