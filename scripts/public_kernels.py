@@ -44,7 +44,8 @@ def judge(program, folder, names, workers, verdicts):
             job = {"id": name, "task": str(folder / name / "task.yaml"), "kernel_file": str(folder / name / "kernel.cu")}
             jobs.write(json.dumps(job) + "\n")
         jobs.flush()
-        command = [program, "judge", "--batch", jobs.name, "--out", str(verdicts), "--no-time", "--workers", str(workers)]
+        command = [program, "judge", "--batch", jobs.name, "--out", str(verdicts), "--no-time", "--no-cache", "--workers",
+                   str(workers)]
         subprocess.run(command, check=False)
     lines = [json.loads(line) for line in verdicts.read_text().splitlines()]
     return {line["id"]: line for line in lines if line["id"] in names}
