@@ -229,3 +229,18 @@ def test_the_program_s_own_commands_reach_the_package(tmp_path: Path) -> None:
     without = subprocess.run([program, "tasks", "show", str(file)], capture_output=True, text=True,
                              env={**environment, "KERNELWRIGHT_PYTHON": "/nonexistent/python"})
     assert without.returncode == 2 and "KERNELWRIGHT_PYTHON" in without.stderr and "kernelwright task import" in without.stderr
+
+
+def test_a_derived_train_size_can_be_computed_as_a_whole(tmp_path: Path) -> None:
+    from kernelwright.torch_task.import_file import import_file
+    from kernelwright.torch_task.limited_process import derived_elements
+
+    file = tmp_path / "1_Wide.py"
+    file.write_text("import torch\nbatch_size = 2048\nfeatures = 2048\nclass Model(torch.nn.Module):\n"
+                    "    def __init__(self, features):\n        super().__init__()\n        self.layer = torch.nn.Linear(features, features)\n"
+                    "    def forward(self, x):\n        return self.layer(x)\n"
+                    "def get_inputs():\n    return [torch.rand(batch_size, features)]\ndef get_init_inputs():\n    return [features]\n")
+    own = import_file(file)["sizes"]["train"][0]
+    assert own == {"batch_size": 2048, "features": 2048}  # no limit but that of a tensor
+    derived = import_file(file, train_elements=derived_elements)["sizes"]["train"][0]
+    assert 2**28 < derived["batch_size"] * derived["features"]**2 <= 2**31  # all its tensors would fit as they are
