@@ -133,13 +133,15 @@ extern "C" void launch(const float* x, float* output, int batch_size, int length
   f<<<1, 1, 0, stream>>>(x, output);
 }
 """
-    (folder / "kernels" / "kb1_6_exclusive_product.json").write_text(json.dumps({"best": {"kernel": wrong}}))
+    (folder / "kernels" / "kb1_6_exclusive_product.json").write_text(
+        json.dumps({"best": {"kernel": wrong}, "library": {"status": "correct"}}))
     assert main(["score", str(folder)]) == 0
     printed = capsys.readouterr().out
     report = json.loads((folder / "score.json").read_text())
     rows = {row["key"]: row for row in report["hardened"]}
     assert rows["L1-1"]["correct"] and not rows["L1-6"]["correct"] and rows["L1-9"]["status"] == "not imported"
-    assert counts(report["hardened"]) == {"problems": 16, "right": 1, "solved": 1, "fast": 0, "compile": 0, "degenerate": 0}
+    assert counts(report["hardened"]) == {"problems": 16, "right": 1, "solved": 1, "fast": 0, "compile": 0, "degenerate": 0,
+                                            "library": 1}
     assert report["controls"] == {"unchanged PyTorch": 0, "torch.compile alone": 0}
     assert "in the emulator at derived shapes" in printed and "stock scorer was not run" in printed
     assert "sinf(x[i] * a)" in (folder / "score.html").read_text()
@@ -209,7 +211,7 @@ def test_the_list_of_degenerate_problems() -> None:
     for level, numbers in ((1, (23, 37, 38, 39, 53, 94, 96, 98, 100)), (2, (9, 13, 23, 36, 44, 48, 49, 80, 83, 84, 88, 89, 91, 96))):
         assert {number for of, number in all_degenerate if of == level} == set(numbers)
     row = {"level": 2, "correct": True, "degenerate": degenerate_reason(2, 80), "fast": True}
-    assert counts([row]) == {"problems": 1, "right": 1, "solved": 0, "fast": 0, "compile": 0, "degenerate": 1}
+    assert counts([row]) == {"problems": 1, "right": 1, "solved": 0, "fast": 0, "compile": 0, "degenerate": 1, "library": 0}
     assert counts([{"level": 1, "correct": True, "flags": ["constant_task"]}])["solved"] == 0
 
 
