@@ -39,16 +39,14 @@ std::string combination_text(Combine combine, const std::string& total, const st
 Result<std::map<TermId, std::string>> ProgramWriter::write_reductions(KernelText& kernel, TermId body,
                                                                       const Stage& stage) {
   std::map<TermId, std::string> known;
-  std::set<TermId> seen;
-  std::vector<TermId> open{body};
-  while (!open.empty()) {
-    const TermId at = open.back();
-    open.pop_back();
-    if (!seen.insert(at).second) continue;
-    const Term& term = graph_.term(at);
+  std::set<TermId> seen{body};
+  std::vector<TermId> reached{body};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const Term& term = graph_.term(reached[i]);
     if (term.kind == TermKind::load && !schedule_.own_memory[static_cast<std::size_t>(term.node)])
-      known.emplace(at, "");
-    open.insert(open.end(), term.parts.begin(), term.parts.end());
+      known.emplace(reached[i], "");
+    for (const TermId part : term.parts)
+      if (seen.insert(part).second) reached.push_back(part);
   }
   for (auto& [load, name] : known) {
     const Term from = graph_.term(load);
