@@ -176,6 +176,10 @@ class Reach {
         "operator", "struct", "class",    "union",    "enum",    "namespace", "concept",
         "requires", "using",  "decltype", "template", "alignas", "[",         "__attribute__"};
     for (std::size_t i = declaration.first; i < declaration.name; ++i) {
+      if (is_harmless_attribute(i)) {
+        i = reading_.closing[i];
+        continue;
+      }
       if (unusual.contains(tokens_[i].text) && !is_template_head(declaration, i)) return false;
     }
     for (const std::size_t i : {declaration.first, declaration.name, open, end}) {
@@ -195,6 +199,13 @@ class Reach {
       is_inline = is_inline || tokens_[i].is("inline");
     }
     return is_inline && !has_c_block_ && declared_.at(tokens_[declaration.name].text) == 1;
+  }
+
+  // `[[nodiscard]]` changes nothing; `[[gnu::constructor]]` would call the function.
+  bool is_harmless_attribute(std::size_t i) const {
+    return i + 4 < tokens_.size() && tokens_[i].is("[") && tokens_[i + 1].is("[") &&
+           (tokens_[i + 2].is("nodiscard") || tokens_[i + 2].is("maybe_unused")) && tokens_[i + 3].is("]") &&
+           reading_.closing[i] == i + 4;
   }
 
   bool is_host_prototype(const Declaration& declaration) const {

@@ -24,9 +24,11 @@ TEST(RulesReach, HostFunctionsThatNobodyCallsAreHarmless) {
       "void benchmark() { cudaEvent_t e; cudaEventCreate(&e); auto t = std::chrono::steady_clock::now(); }\n",
       "void fill(std::vector<float>& v) { for (auto& x : v) x = std::rand(); float* p = new float[3]; delete[] p; }\n",
       "template <class T>\nvoid check(T value) { if (value) { system(\"id\"); } }\n",
+      "template <class T>\n[[nodiscard]] int copy(T* a) { T* b = (T*)malloc(4); free(b); return 0; }\n",
       "template <class T>\ninline bool __read(const char* a, T* b) { return fopen(a, \"r\") != nullptr; }\n",
       "static void _show() { system(\"id\"); }\n",
       "inline void _show() { system(\"id\"); }\n",
+      "[[maybe_unused]] static void spare() { system(\"id\"); }\n",
       "void once(int a) {\n#ifdef DEBUG\n  if (a) { fopen(\"x\", \"r\"); }\n#else\n  getenv(\"x\");\n#endif\n}\n",
   };
   const std::string prototype = "void print(const float* a, std::ofstream& file);\n";
