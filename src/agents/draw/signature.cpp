@@ -11,7 +11,7 @@ namespace {
 using namespace program;
 
 // What an index is made of.
-enum IndexKind : unsigned { plain = 0, window = 1, data = 2 };
+enum IndexKind : unsigned { plain = 0, window = 1, data = 2, reversed = 4 };
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   std::uint64_t z = a * 0x9e3779b97f4a7c15ULL + b + 0x632be59bd9b4e019ULL;
@@ -138,7 +138,8 @@ class Signature {
     return kind == plain ? inner : mixed(mixed(2000 + kind, inner), from_data);
   }
 
-  // A sum of two axes is a window; what holds a load is data; everything else moves elements about.
+  // A sum of two axes is a window; what holds a load is data; an axis from its end is one that matters to a scan;
+  // everything else moves elements about.
   unsigned index_kind(TermId id) {
     const Term& term = graph_.term(id);
     if (term.kind == TermKind::load) return data;
@@ -150,6 +151,7 @@ class Signature {
       with_axis += has_axis(part) ? 1 : 0;
     }
     if ((term.op == ScalarOp::add || term.op == ScalarOp::subtract) && with_axis == 2) kind |= window;
+    if (term.op == ScalarOp::subtract && with_axis == 1 && has_axis(term.parts[1])) kind |= reversed;
     return kind;
   }
 

@@ -3,8 +3,9 @@
 // the order of commutative operands, layouts, or in how the text was cut into calls. Two programs of one signature are
 // one program as far as holding out is concerned.
 //
-// It errs on the side of sameness: of an index only its kind counts (an axis; a window; data), so a convolution is the
-// same with any stride, padding, groups or number of axes, and a transposed operand is the operand.
+// It errs on the side of sameness: of an index only its kind counts (an axis; an axis from its end; a window; data), so
+// a convolution is the same with any stride, padding, groups or number of axes, and a transposed operand is the
+// operand.
 
 #include <cstdint>
 #include <string>

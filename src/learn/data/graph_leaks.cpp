@@ -30,15 +30,21 @@ std::string shapes_of(const Task& task, const Sizes& sizes) {
   return fmt::format("{}", fmt::join(all, " "));
 }
 
-// Calls and operators of the text. What reads a shape is none.
+// Calls and operators of the text. What only moves elements about is none: a product with a transposed operand is one
+// operation.
 int operations_of(const Task& task) {
+  static const std::set<std::string_view> movement{"t",       "transpose", "permute", "contiguous", "view", "reshape",
+                                                   "squeeze", "unsqueeze", "flatten", "expand",     "to",   "size"};
   const auto python = parse_python(task.pytorch);
   if (!python.ok()) return 2;  // not known: held out as a whole
   int count = 0;
   for (const PythonNode& node : python->nodes) {
-    const bool counts = node.kind == PythonKind::call || node.kind == PythonKind::binary ||
-                        node.kind == PythonKind::compare || node.kind == PythonKind::invert;
-    count += counts ? 1 : 0;
+    if (node.kind == PythonKind::call) {
+      const PythonNode& callee = python->nodes[static_cast<std::size_t>(node.parts[0])];
+      count += movement.contains(callee.text) ? 0 : 1;
+    } else if (node.kind == PythonKind::binary || node.kind == PythonKind::compare || node.kind == PythonKind::invert) {
+      ++count;
+    }
   }
   return count;
 }
@@ -55,7 +61,8 @@ void add_problem(HeldProblems& held, const Task& task) {
     held.several.emplace(signature, task.name);
     return;
   }
-  for (const Sizes& sizes : task.all_sizes()) held.single[signature].emplace(shapes_of(task, sizes), task.name);
+  // The problem's own sizes; the small ones were found by the import.
+  for (const Sizes& sizes : task.sizes_train) held.single[signature].emplace(shapes_of(task, sizes), task.name);
 }
 
 class GraphLeaks {
@@ -122,10 +129,10 @@ Result<HeldProblems> read_held_problems(const std::filesystem::path& folder) {
         "no tasks below this folder", "make them with kernelwright kernelbench import", {folder.string(), 0, 0}};
   for (const fs::path& file : files) {
     const auto task = load_task(file.parent_path());
-    if (task.ok())
-      add_problem(held, *task);
-    else
+    if (!task.ok())
       held.not_read.push_back(file.string() + ": " + task.error().message);
+    else if (task->family == "kernelbench" || task->split == Split::holdout)
+      add_problem(held, *task);
   }
   return held;
 }

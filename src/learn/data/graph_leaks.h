@@ -27,7 +27,7 @@ struct HeldProblems {
   std::string leak_of(const Task& task, std::uint64_t signature) const;
 };
 
-// The tasks below a folder that `kernelwright kernelbench import` has made; of another folder of tasks alike.
+// The tasks below a folder that `kernelwright kernelbench import` has made; of other tasks those that are held out.
 Result<HeldProblems> read_held_problems(const std::filesystem::path& folder);
 
 struct GraphLeakReport {
