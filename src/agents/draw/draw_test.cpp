@@ -124,7 +124,8 @@ TEST(Signatures, AreOfWhatIsComputedAndNotOfHowItIsWritten) {
   EXPECT_NE(product, signature_of_text("return torch.relu(x * 2)"));
   EXPECT_EQ(signature_of_text("return F.softsign(x)"), signature_of_text("return x / (1 + torch.abs(x))"));
   EXPECT_EQ(signature_of_text("return x + w.sum(0)"), signature_of_text("return w.sum(0) + x"));
-  EXPECT_NE(signature_of_text("return x - x.sum(1, keepdim=True)"), signature_of_text("return x - x.amax(1, keepdim=True)"));
+  EXPECT_NE(signature_of_text("return x - x.sum(1, keepdim=True)"),
+            signature_of_text("return x - x.amax(1, keepdim=True)"));
   EXPECT_NE(signature_of_text("return torch.cumsum(x, 1)"), signature_of_text("return x.sum(1)", {"rows"}));
   EXPECT_EQ(signature_of_text("return F.max_pool1d(x, 2, 1)", {"rows", "cols - 1"}),
             signature_of_text("return F.max_pool1d(x, 3, 2)", {"rows", "(cols - 3) / 2 + 1"}));

@@ -66,19 +66,6 @@ Value draw_embedding(Draft& draft, const Value& x) {
   return kept(draft.say(fmt::format("torch.clamp({}, -2.0, 2.0)", x.name), x), x);
 }
 
-Value start_bags(Draft& draft) {
-  return draft.normal({"table", "weight"}, {draft.size({"vocab", "entries"}, 11, 90, 300, 900),
-                                            draft.size({"dim", "width"}, 3, 20, 30, 130)});
-}
-
-Value draw_bag(Draft& draft, const Value& x) {
-  const Dim bags = draft.size({"bags", "batch"}, 2, 12, 20, 90);
-  const Dim length = draft.size({"bag_length", "length"}, 2, 8, 9, 24);
-  const Value tokens = draft.indices({"tokens", "ids"}, {bags, length}, x.dims[0]);
-  return draft.say(fmt::format("F.embedding_bag({}, {}, mode='{}')", tokens.name, x.name, draft.pick({"sum", "mean"})),
-                   {bags, x.dims[1]}, x.dtype);
-}
-
 Value start_labels(Draft& draft) {
   return draft.input({"labels", "classes"}, draft.plain_dims(static_cast<int>(draft.between(2, 3))), Dtype::int64,
                      IntegerValues{Expression(0), Expression(6)});
@@ -149,7 +136,6 @@ constexpr Family families[] = {
     {"gather", 2, false, fits_any, draw_gather},
     {"index_select", 2, false, fits_any, draw_index_select},
     {"embedding", 3, false, nullptr, draw_embedding, start_tokens},
-    {"embedding_bag", 1, false, nullptr, draw_bag, start_bags},
     {"one_hot", 1, false, nullptr, draw_one_hot, start_labels},
     {"scatter_add", 2, false, fits_scatter, draw_scatter_add, start_floats},
     {"index_add", 1, false, fits_scatter, draw_index_add, start_floats},

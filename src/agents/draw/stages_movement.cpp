@@ -208,16 +208,21 @@ Value start_image(Draft& draft) {
   return draft.normal({"x", "image"}, draft.image_dims(2, draft.between(1, 6)));
 }
 
+// Twice as large by nearest neighbours, or points half-way between neighbours. By hand: TorchScript, which references
+// are run by, has no F.interpolate.
 Value draw_resample(Draft& draft, const Value& x) {
   Dims dims = x.dims;
-  dims[2] = times(fixed(2), dims[2]);
-  dims[3] = times(fixed(2), dims[3]);
-  if (draft.chance(0.5))
-    return moved(draft.say(fmt::format("F.interpolate({}, scale_factor=2.0, mode='nearest')", x.name), dims, x.dtype),
-                 x);
-  Value made = draft.say(fmt::format("F.interpolate({}, scale_factor=2.0, mode='bilinear', align_corners={})", x.name,
-                                     draft.chance(0.5) ? "True" : "False"),
-                         dims, x.dtype);
+  if (draft.chance(0.5)) {
+    const std::int64_t by = draft.between(2, 3);
+    dims[2] = times(fixed(by), dims[2]);
+    dims[3] = times(fixed(by), dims[3]);
+    return moved(
+        draft.say(fmt::format("{}.repeat_interleave({}, 2).repeat_interleave({}, 3)", x.name, by, by), dims, x.dtype),
+        x);
+  }
+  dims[3] = plus(dims[3], -1);
+  const std::string left = draft.constant(0.2, 0.8);
+  Value made = draft.say(fmt::format("{0}[..., :-1] * {1} + {0}[..., 1:] * (1 - {1})", x.name, left), dims, x.dtype);
   made.low = x.low, made.high = x.high;
   return made;
 }

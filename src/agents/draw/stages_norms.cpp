@@ -107,8 +107,8 @@ Value draw_normalize(Draft& draft, const Value& x, const std::string& p) {
 // The whole tensor, or each matrix of it, by the root of its squares' sum.
 Value draw_frobenius(Draft& draft, const Value& x) {
   const bool whole = x.rank() == 2 || draft.chance(0.4);
-  const std::string size =
-      whole ? fmt::format("torch.norm({})", x.name) : fmt::format("torch.norm({}, dim=(-2, -1), keepdim=True)", x.name);
+  const std::string size = whole ? fmt::format("torch.norm({})", x.name)
+                                 : fmt::format("torch.norm({}, p=2, dim=[-2, -1], keepdim=True)", x.name);
   Value made = draft.say(fmt::format("{} / ({} + {})", x.name, size, draft.constant(0.1, 1)), x);
   made.low = -1, made.high = 1;
   return made;

@@ -116,7 +116,7 @@ Value draw_size(Draft& draft, const Value& x) {
   std::string text;
   switch (draft.between(0, 3)) {
     case 0:
-      text = fmt::format("torch.norm({}, dim={}{})", x.name, chosen.text, kept(chosen));
+      text = fmt::format("torch.norm({}, p=2, dim={}{})", x.name, chosen.text, kept(chosen));
       break;
     case 1:
       text = fmt::format("torch.linalg.vector_norm({}, dim={}{})", x.name, chosen.text, kept(chosen));

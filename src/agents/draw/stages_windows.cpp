@@ -136,7 +136,6 @@ Value draw_transposed(Draft& draft, const Value& x) {
 Value draw_pooled(Draft& draft, const Value& x, const std::string& kind) {
   const int axes = x.rank() - 2;
   Window w = draw_window(draft, x, axes == 3 ? 2 : 4, false);
-  if (kind == "lp") std::fill(w.padding.begin(), w.padding.end(), 0);
   make_fit(x, w);
   Dims result{x.dims[0], x.dims[1]};
   for (std::size_t i = 0; i < w.kernel.size(); ++i) result.push_back(slid(x.dims[i + 2], w, i));
@@ -146,9 +145,8 @@ Value draw_pooled(Draft& draft, const Value& x, const std::string& kind) {
   if (rest.find("stride") == std::string::npos) rest = stride + rest;
   if (kind == "avg" && rest.find("padding") != std::string::npos && draft.chance(0.3))
     rest += ", count_include_pad=False";
-  const std::string norm = kind == "lp" ? "2.0, " : "";
-  return draft.say(fmt::format("F.{}_pool{}d({}, {}{}{})", kind, axes, x.name, norm, written(draft, w.kernel), rest),
-                   result, x.dtype);
+  return draft.say(fmt::format("F.{}_pool{}d({}, {}{})", kind, axes, x.name, written(draft, w.kernel), rest), result,
+                   x.dtype);
 }
 
 Value draw_max_pool(Draft& draft, const Value& x) {
@@ -165,15 +163,9 @@ Value draw_avg_pool(Draft& draft, const Value& x) {
 }
 
 Value draw_adaptive_pool(Draft& draft, const Value& x) {
-  const bool greatest = draft.chance(0.4);
-  const Dims result = [&] {
-    Dims dims{x.dims[0], x.dims[1]};
-    for (int i = 2; i < x.rank(); ++i) dims.push_back(fixed(1));
-    return dims;
-  }();
-  Value made = draft.say(fmt::format("F.adaptive_{}_pool{}d({}, 1)", greatest ? "max" : "avg", x.rank() - 2, x.name),
-                         result, x.dtype);
-  made.exact = greatest && x.exact;
+  Dims dims{x.dims[0], x.dims[1]};
+  for (int i = 2; i < x.rank(); ++i) dims.push_back(fixed(1));
+  Value made = draft.say(fmt::format("F.adaptive_avg_pool{}d({}, 1)", x.rank() - 2, x.name), dims, x.dtype);
   made.low = x.low, made.high = x.high;
   return made;
 }
@@ -191,8 +183,6 @@ constexpr Family families[] = {
     {"max_pool", 2, false, fits_image, draw_max_pool, start_image},
     {"avg_pool", 2, false, fits_plane, draw_avg_pool, start_plane},
     {"avg_pool1d", 1, true, fits_line, draw_avg_pool, start_line},
-    {"lp_pool", 1, false, [](const Value& x) { return fits_image(x) && x.rank() <= 4; },
-     [](Draft& draft, const Value& x) { return draw_pooled(draft, x, "lp"); }, start_image},
     {"adaptive_pool", 1, false, fits_image, draw_adaptive_pool, start_image},
 };
 
