@@ -46,6 +46,9 @@ struct Value {
   const Dim& dim(int axis) const { return dims[static_cast<std::size_t>(axis < 0 ? axis + rank() : axis)]; }
   bool floating() const { return is_floating_point(dtype); }
   bool bounded() const { return low >= -20 && high <= 20; }
+  // Differences of its elements mean something: rounded to a half type, rows that are nearly constant are noise, which
+  // a normalisation would make large.
+  bool steady() const { return floating() && (exact || dtype == Dtype::float32); }
   std::int64_t elements(std::size_t size) const;
 };
 

@@ -155,10 +155,12 @@ Value draw_masked_softmax(Draft& draft, const Value& x) {
   return made;
 }
 
+bool fits_layer(const Value& x) { return fits_rows(x) && x.steady(); }
+
 bool fits_several(const Value& x) { return fits_rows(x) && x.elements(2) <= 400'000; }
 
 bool fits_instances(const Value& x) {
-  if (!x.floating() || x.rank() < 3 || x.rank() > 5) return false;
+  if (!x.steady() || x.rank() < 3 || x.rank() > 5) return false;
   std::int64_t least = 1;
   for (int i = 2; i < x.rank(); ++i) least *= x.dim(i).least();
   return least >= 6;
@@ -172,7 +174,7 @@ Value start_image(Draft& draft) {
 }
 
 constexpr Family families[] = {
-    {"layer_norm", 3, false, fits_rows, draw_layer_norm},
+    {"layer_norm", 3, false, fits_layer, draw_layer_norm},
     {"rms_norm", 2, false, fits_rows, draw_rms_norm},
     {"group_norm", 2, false, fits_group, draw_group_norm, start_image},
     {"batch_norm", 2, false, fits_channels, draw_batch_norm},

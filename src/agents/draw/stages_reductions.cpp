@@ -108,7 +108,8 @@ Value draw_spread(Draft& draft, const Value& x) {
 }
 
 bool fits_spread(const Value& x) {
-  return fits_floating(x) && std::all_of(x.dims.begin(), x.dims.end(), [](const Dim& dim) { return dim.least() >= 3; });
+  return fits_floating(x) && x.steady() &&
+         std::all_of(x.dims.begin(), x.dims.end(), [](const Dim& dim) { return dim.least() >= 3; });
 }
 
 Value draw_size(Draft& draft, const Value& x) {
