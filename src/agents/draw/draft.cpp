@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 constexpr std::int64_t held_out_factor = 13;
@@ -226,4 +226,4 @@ Task Draft::finish(const Value& result) {
   return std::move(task_);
 }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "kernel/task/task.h"
 
-namespace kw::draw {
+namespace kw::programs {
 
 // Two small sizes and one to train at.
 inline constexpr std::size_t size_count = 3;
@@ -112,4 +112,4 @@ class Draft {
   int values_ = 0;
 };
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -10,7 +10,7 @@
 #include "agents/program/read_program.h"
 #include "base/check.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 constexpr std::uint64_t most_attempts = 4096;
@@ -165,4 +165,4 @@ Result<ReadProgram> read_drawn(const DrawOptions& options, std::uint64_t index) 
   }
 }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "kernel/task/task.h"
 
-namespace kw::draw {
+namespace kw::programs {
 
 enum class ProgramSplit : std::uint8_t { train, novel };
 
@@ -39,4 +39,4 @@ struct ReadProgram {
 };
 Result<ReadProgram> read_drawn(const DrawOptions& options, std::uint64_t index);
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -16,7 +16,7 @@
 #include "kernel/task/task_file.h"
 #include "kernel/task/task_json.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 DrawOptions beginning_with(const Family* family) {
@@ -170,4 +170,4 @@ TEST(DrawnProgramsSlow, HaveKernelsThatTheJudgeFindsRight) {
 }
 
 }  // namespace
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 // `kernelwright data graphs kb tasks`: levels 1 and 2 of KernelBench at commit 423217d, and the suite.
@@ -44,4 +44,4 @@ bool is_held_out(std::uint64_t signature) {
   return std::binary_search(std::begin(signatures), std::end(signatures), signature);
 }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

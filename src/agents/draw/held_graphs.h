@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-namespace kw::draw {
+namespace kw::programs {
 
 std::span<const std::uint64_t> held_graphs();  // ascending
 bool is_held_out(std::uint64_t signature);
 
-}  // namespace kw::draw
+}  // namespace kw::programs

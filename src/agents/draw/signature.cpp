@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 using namespace program;
@@ -172,4 +172,4 @@ std::uint64_t signature_of(const Graph& graph) { return Signature(graph).of_outp
 
 std::string signature_text(std::uint64_t signature) { return fmt::format("{:016x}", signature); }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

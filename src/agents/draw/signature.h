@@ -12,9 +12,9 @@
 
 #include "agents/program/graph.h"
 
-namespace kw::draw {
+namespace kw::programs {
 
 std::uint64_t signature_of(const program::Graph& graph);
 std::string signature_text(std::uint64_t signature);  // 16 hexadecimal digits
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace kw::draw {
+namespace kw::programs {
 
 #define KW_STAGES(name) std::span<const Family> name();
 #include "stage_files.inc"
@@ -42,4 +42,4 @@ const Family* family_named(std::string_view name) {
   return found == families.end() ? nullptr : *found;
 }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

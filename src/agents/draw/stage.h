@@ -7,7 +7,7 @@
 
 #include "agents/draw/draft.h"
 
-namespace kw::draw {
+namespace kw::programs {
 
 struct Family {
   std::string_view name;
@@ -27,4 +27,4 @@ const Family* family_named(std::string_view name);
 // Element-wise text around other stages: one to three operations.
 Value draw_expression(Draft& draft, const Value& x);
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 Value start_queries(Draft& draft) {
@@ -105,4 +105,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_attention() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 struct Running {
@@ -319,4 +319,4 @@ Value draw_expression(Draft& draft, const Value& x) {
 
 std::span<const Family> stages_elements() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

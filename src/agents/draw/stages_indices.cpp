@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 bool fits_any(const Value& x) { return (x.floating() || x.dtype == Dtype::int32) && x.rank() >= 1 && x.rank() <= 4; }
@@ -146,4 +146,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_indices() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 bool fits_pair(const Value& x) { return x.floating() && x.rank() >= 1 && x.rank() <= 4 && x.elements(2) <= 200'000; }
@@ -117,4 +117,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_losses() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

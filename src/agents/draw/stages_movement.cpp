@@ -7,7 +7,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 Value moved(const Value& made, const Value& x) {
@@ -248,4 +248,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_movement() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 bool long_enough(const Dim& dim) { return dim.least() >= 3; }
@@ -191,4 +191,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_norms() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -4,7 +4,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 Value start_parameters(Draft& draft) {
@@ -63,4 +63,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_optimizers() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 constexpr std::int64_t longest_sum = 400;
@@ -137,4 +137,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_products() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 std::int64_t longest(const Dim& dim) { return *std::max_element(dim.at.begin(), dim.at.end()); }
@@ -195,4 +195,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_reductions() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

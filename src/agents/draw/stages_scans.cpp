@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 std::int64_t longest(const Value& x) {
@@ -99,4 +99,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_scans() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -6,7 +6,7 @@
 
 #include "agents/draw/stage.h"
 
-namespace kw::draw {
+namespace kw::programs {
 namespace {
 
 struct Window {
@@ -190,4 +190,4 @@ constexpr Family families[] = {
 
 std::span<const Family> stages_windows() { return families; }
 
-}  // namespace kw::draw
+}  // namespace kw::programs

@@ -26,12 +26,12 @@ struct DrawArguments {
   int workers = 0;
 };
 
-Result<draw::DrawOptions> draw_options(const DrawArguments& arguments) {
-  draw::DrawOptions options;
+Result<programs::DrawOptions> draw_options(const DrawArguments& arguments) {
+  programs::DrawOptions options;
   options.seed = arguments.seed;
-  options.split = arguments.novel ? draw::ProgramSplit::novel : draw::ProgramSplit::train;
+  options.split = arguments.novel ? programs::ProgramSplit::novel : programs::ProgramSplit::train;
   for (const std::string& name : arguments.families) {
-    const draw::Family* family = draw::family_named(name);
+    const programs::Family* family = programs::family_named(name);
     if (family == nullptr) return Error{"there is no family '" + name + "'", "see kernelwright data draw --json", {}};
     if (family->novel && !arguments.novel) return Error{"the family '" + name + "' is held out", "add --novel", {}};
     options.begin_with.push_back(family);
@@ -68,7 +68,7 @@ void draw_programs(Context& context, const DrawArguments& arguments) {
   if (!stream.ok()) return fail(context, stream.error());
   if (arguments.print) {
     for (std::uint64_t i = 0; i < arguments.programs; ++i) {
-      const auto drawn = draw::draw_program(*stream, arguments.first + i);
+      const auto drawn = programs::draw_program(*stream, arguments.first + i);
       std::cout << fmt::format("=== {} {}\n{}", drawn.index, drawn.task.launcher_declaration(), drawn.task.pytorch);
     }
     return;
@@ -111,12 +111,12 @@ void print_held(Context& context, const std::vector<std::string>& folders) {
     if (!held.ok()) return fail(context, held.error());
     for (const auto& [signature, name] : held->several) {
       signatures.insert(signature);
-      names[draw::signature_text(signature)] = name;
+      names[programs::signature_text(signature)] = name;
     }
     for (const std::string& each : held->not_read) std::cerr << each << "\n";
   }
   if (context.json) return print_json(names);
-  for (const std::uint64_t each : signatures) std::cout << "0x" << draw::signature_text(each) << "\n";
+  for (const std::uint64_t each : signatures) std::cout << "0x" << programs::signature_text(each) << "\n";
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ void print_held(Context& context, const std::vector<std::string>& folders) {
 void show_graph_leaks(Context& context, const GraphLeakArguments& arguments) {
   const auto held = read_held_problems(arguments.kernelbench);
   if (!held.ok()) return fail(context, held.error());
-  draw::DrawOptions stream;
+  programs::DrawOptions stream;
   stream.seed = arguments.seed;
   std::optional<Progress> progress;
   if (arguments.folder.empty()) progress.emplace("programs", arguments.stream);

@@ -56,7 +56,7 @@ void add_problem(HeldProblems& held, const Task& task) {
     held.not_read.push_back(task.name + ": " + graph.error().message);
     return;
   }
-  const std::uint64_t signature = draw::signature_of(*graph);
+  const std::uint64_t signature = programs::signature_of(*graph);
   if (operations_of(task) > 1) {
     held.several.emplace(signature, task.name);
     return;
@@ -155,7 +155,7 @@ Result<GraphLeakReport> check_store_graphs(const std::filesystem::path& folder, 
       const auto task = parse_task(text, where);
       const auto graph = task.ok() ? program::read_program(*task) : Result<program::Graph>(task.error());
       if (graph.ok())
-        leaks.look_at(*task, draw::signature_of(*graph), where);
+        leaks.look_at(*task, programs::signature_of(*graph), where);
       else
         leaks.not_read();
     }
@@ -163,13 +163,13 @@ Result<GraphLeakReport> check_store_graphs(const std::filesystem::path& folder, 
   return leaks.finish();
 }
 
-Result<GraphLeakReport> check_stream_graphs(const draw::DrawOptions& stream, std::uint64_t first, std::uint64_t count,
-                                            const HeldProblems& held, int workers,
+Result<GraphLeakReport> check_stream_graphs(const programs::DrawOptions& stream, std::uint64_t first,
+                                            std::uint64_t count, const HeldProblems& held, int workers,
                                             const std::function<void()>& progress) {
   GraphLeaks leaks(held);
   parallel_for(count, workers, [&](std::size_t at) {
     const std::uint64_t index = first + at;
-    const auto read = draw::read_drawn(stream, index);
+    const auto read = programs::read_drawn(stream, index);
     if (read.ok())
       leaks.look_at(read->drawn.task, read->signature, fmt::format("program {}", index));
     else

@@ -41,8 +41,8 @@ struct GraphLeakReport {
 // Every task of a store.
 Result<GraphLeakReport> check_store_graphs(const std::filesystem::path& folder, const HeldProblems& held);
 // Programs first .. first + count - 1 of a stream. `progress` may be empty.
-Result<GraphLeakReport> check_stream_graphs(const draw::DrawOptions& stream, std::uint64_t first, std::uint64_t count,
-                                            const HeldProblems& held, int workers,
+Result<GraphLeakReport> check_stream_graphs(const programs::DrawOptions& stream, std::uint64_t first,
+                                            std::uint64_t count, const HeldProblems& held, int workers,
                                             const std::function<void()>& progress);
 
 }  // namespace kw

@@ -30,11 +30,11 @@ Task changed(Task task) {
 
 TEST(GraphLeaks, AreFoundWhereTheyArePlanted) {
   const TemporaryFolder folder;
-  draw::DrawOptions stream;
+  programs::DrawOptions stream;
   stream.seed = 21;
   std::uint64_t several = 0;
-  while (draw::draw_program(stream, several).families.size() < 3) ++several;
-  plant(folder.path(), changed(draw::draw_program(stream, several).task), "kb2_1_planted");
+  while (programs::draw_program(stream, several).families.size() < 3) ++several;
+  plant(folder.path(), changed(programs::draw_program(stream, several).task), "kb2_1_planted");
   const auto held = read_held_problems(folder.path());
   ASSERT_TRUE(held.ok()) << to_string(held.error());
   ASSERT_EQ(held->several.size(), 1U);
@@ -49,11 +49,11 @@ TEST(GraphLeaks, AreFoundWhereTheyArePlanted) {
 
 TEST(GraphLeaks, OfSingleOperationsAreTheirSizes) {
   const TemporaryFolder folder;
-  draw::DrawOptions stream;
-  stream.begin_with = {draw::family_named("matrix_vector")};
+  programs::DrawOptions stream;
+  stream.begin_with = {programs::family_named("matrix_vector")};
   std::uint64_t single = 0;
-  while (draw::draw_program(stream, single).families.size() > 1) ++single;
-  const Task task = draw::draw_program(stream, single).task;
+  while (programs::draw_program(stream, single).families.size() > 1) ++single;
+  const Task task = programs::draw_program(stream, single).task;
   plant(folder.path(), task, "kb1_1_planted");
   const auto same = read_held_problems(folder.path());
   ASSERT_TRUE(same.ok());
@@ -73,7 +73,7 @@ TEST(GraphLeaks, NeedTasks) {
 TEST(ProgramTrial, CountsByFamily) {
   const TemporaryFolder folder;
   ProgramTrialOptions options;
-  options.stream.begin_with = {draw::family_named("softmax")};
+  options.stream.begin_with = {programs::family_named("softmax")};
   options.count = 6;
   options.out = folder.path() / "programs";
   options.show_progress = false;

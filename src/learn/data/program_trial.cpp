@@ -27,10 +27,10 @@ class ProgramTrial {
     ProgramRow now;
     now.drawn = 1;
     auto start = Clock::now();
-    const draw::DrawnProgram drawn = draw::draw_program(options_.stream, index);
+    const programs::DrawnProgram drawn = programs::draw_program(options_.stream, index);
     const double draw_time = seconds_since(start);
     start = Clock::now();
-    auto read = draw::read_drawn(options_.stream, index);
+    auto read = programs::read_drawn(options_.stream, index);
     // The program was drawn once more by read_drawn.
     const double read_time = std::max(seconds_since(start) - draw_time, 0.0);
     if (!read.ok()) return note(drawn, now, "not understood: " + read.error().message, draw_time, read_time, 0);
@@ -73,11 +73,11 @@ class ProgramTrial {
     row.unsupported += now.unsupported;
   }
 
-  void note(const draw::DrawnProgram& drawn, const ProgramRow& now, const std::string& problem, double draw_time,
+  void note(const programs::DrawnProgram& drawn, const ProgramRow& now, const std::string& problem, double draw_time,
             double read_time, double write_time) {
     std::lock_guard lock(mutex_);
     add(report.all, now);
-    for (const draw::Family* family : drawn.families) add(report.rows[std::string(family->name)], now);
+    for (const programs::Family* family : drawn.families) add(report.rows[std::string(family->name)], now);
     report.stages += drawn.families.size();
     report.draw_seconds += draw_time;
     report.read_seconds += read_time;

@@ -15,7 +15,7 @@
 namespace kw {
 
 struct ProgramTrialOptions {
-  draw::DrawOptions stream;
+  programs::DrawOptions stream;
   std::uint64_t first = 0;
   std::uint64_t count = 100;
   int workers = 1;
