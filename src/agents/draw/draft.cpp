@@ -35,6 +35,19 @@ Dim plus(const Dim& dim, std::int64_t number) {
   Dim made = dim;
   for (std::int64_t& value : made.at) value += number;
   if (dim.is_constant()) return fixed(made.at[0]);
+  // `height - 2` and 3 is `height + 1`: what ends in a number behind a sign is a sum of it.
+  const std::size_t space = made.text.rfind(' ');
+  if (space != std::string::npos && space >= 2) {
+    const char sign = made.text[space - 1];
+    const std::string_view last = std::string_view(made.text).substr(space + 1);
+    const bool is_number = std::all_of(last.begin(), last.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (is_number && (sign == '+' || sign == '-')) {
+      const std::int64_t value = std::strtoll(made.text.c_str() + space + 1, nullptr, 10);
+      number += sign == '+' ? value : -value;
+      made.text.resize(space - 2);
+    }
+  }
+  if (number == 0) return made;
   made.text += number > 0 ? " + " : " - ";
   made.text += std::to_string(std::abs(number));
   return made;

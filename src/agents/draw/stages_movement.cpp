@@ -95,10 +95,12 @@ Value draw_cat(Draft& draft, const Value& x) {
   Dims dims = x.dims;
   if (draft.chance(0.4)) {
     dims[place] = times(fixed(2), dims[place]);
-    Value made =
-        draft.say(fmt::format("torch.cat([{0}, -{0}], dim={1})", x.name, draft.axis_text(x, axis)), dims, x.dtype);
-    made.exact = x.exact;
-    made.low = std::min(x.low, -x.high), made.high = -made.low;
+    // Not of x and -x: a later sum of them would be 0 but for rounding.
+    const std::string factor = x.floating() ? draft.constant(0.2, 0.8) : "2";
+    Value made = draft.say(
+        fmt::format("torch.cat([{0}, {0} * {1}], dim={2})", x.name, factor, draft.axis_text(x, axis)), dims, x.dtype);
+    made.exact = !x.floating();
+    made.low = std::min(x.low, 0.0), made.high = std::max(x.high, 0.0);
     return made;
   }
   const Value other =
