@@ -199,13 +199,22 @@ Value lower_scan(Lowering& to, const Arguments& a) {
 }
 
 // log of a running sum of exponentials, shifted by the greatest value of the whole row.
+// Of each sum the greatest value so far is taken out: the greatest of all would leave nothing of what lies before it.
 Value lower_logcumsumexp(Lowering& to, const Arguments& a) {
-  const NodeId x = to.tensor(a["input"]);
+  const NodeId x = to.floating(to.tensor(a["input"]));
   if (to.failed() || to.rank(x) == 0) return Value::of(x);
-  const int axis = to.axis(a["dim"], to.rank(x));
-  const NodeId top = to.reduce_axes(Combine::maximum, x, {axis}, true);
+  const auto axis = static_cast<std::size_t>(to.axis(a["dim"], to.rank(x)));
+  const NodeId top = scan(to, Combine::maximum, x, static_cast<int>(axis), to.dtype(x));
+  if (to.failed()) return {};
+  const Extents shape = to.shape(x);
   const NodeId sums =
-      scan(to, Combine::sum, to.unary(ScalarOp::exp, to.binary(ScalarOp::subtract, x, top)), axis, to.dtype(x));
+      to.reduce(Combine::sum, to.dtype(x), shape, {shape[axis]}, [&](const Axes& at, const Axes& before) {
+        Axes place = at;
+        place[axis] = before[0];
+        const TermId value = to.graph.apply(ScalarOp::exp, to.subtract(to.read(x, place), to.read(top, at)));
+        const TermId counts = to.graph.apply(ScalarOp::less_equal, before[0], at[axis]);
+        return to.graph.select(counts, value, to.number(0, to.graph.term(value).dtype));
+      });
   return Value::of(to.binary(ScalarOp::add, to.unary(ScalarOp::log, sums), top));
 }
 

@@ -8,6 +8,7 @@
 #include "agents/agent/prompt_values.h"
 #include "agents/grammar/stream.h"
 #include "app/cli/command.h"
+#include "app/cli/data_draw.h"
 #include "app/cli/data_export.h"
 #include "app/cli/data_export_verl.h"
 #include "app/cli/python_command.h"
@@ -407,12 +408,27 @@ void add_data_command(CLI::App& app, Context& context) {
 
   add_store_export(*data, context);
   add_sakana_command(*data, context);
+  add_draw_commands(*data, context);
 
   arguments = new_arguments();
   auto* leaks = data->add_subcommand("check-leaks", "Checks that a training store holds nothing that is held out");
   add_json_flag(*leaks, context);
-  leaks->add_option("FOLDER", arguments->folder, "the store")->required();
-  leaks->callback([&context, arguments] { show_leaks(context, *arguments); });
+  auto* leaks_store = leaks->add_option("FOLDER", arguments->folder, "the store");
+  const auto graphs = std::make_shared<GraphLeakArguments>();
+  auto* kernelbench = leaks->add_option("--kernelbench", graphs->kernelbench,
+                                        "compare graphs with those of this folder of imported KernelBench problems");
+  leaks->add_option("--stream", graphs->stream, "instead of a store, so many drawn programs")
+      ->needs(kernelbench)
+      ->excludes(leaks_store);
+  leaks->add_option("--seed", graphs->seed, "of the stream")->capture_default_str();
+  leaks->add_option("--workers", graphs->workers, "threads; 0: one per core");
+  leaks->callback([&context, arguments, graphs] {
+    graphs->folder = arguments->folder;
+    if (arguments->folder.empty() && graphs->stream == 0)
+      return fail(context, {"which store?", "name its folder, or --kernelbench DIR --stream N", {}});
+    if (!graphs->kernelbench.empty()) return show_graph_leaks(context, *graphs);
+    show_leaks(context, *arguments);
+  });
 
   arguments = new_arguments();
   auto* check =

@@ -1,0 +1,47 @@
+#include "agents/draw/held_graphs.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kw::programs {
+namespace {
+
+// `kernelwright data graphs kb tasks`: levels 1 and 2 of KernelBench at commit 423217d, and the suite.
+constexpr std::uint64_t signatures[] = {
+    0x01ed3b594876f6a5ULL, 0x03f0b42186d34435ULL, 0x05f7eeebf278963cULL, 0x0647856ed3aa1a8eULL, 0x07d30f89dc20640fULL,
+    0x07eb3a19b046055fULL, 0x09215ee46ce8951dULL, 0x0c6b698b8336dc12ULL, 0x0d4124ece6cf1f2dULL, 0x0d9a9847e7ff3b69ULL,
+    0x0f87628de2da0b38ULL, 0x14468bd0f2e62627ULL, 0x1815b3772c3e9056ULL, 0x1b0e3fc533d6a4caULL, 0x1bbe29f2a791ec0bULL,
+    0x1c751b9decd6910eULL, 0x1fdb3fb7ba1ef060ULL, 0x2136a81ee4052195ULL, 0x2325196266e9a570ULL, 0x23c35074f64b4bafULL,
+    0x258fc311cff67ee0ULL, 0x2901eb6bc729aff3ULL, 0x29d04caccaff217aULL, 0x2ab71daa349228acULL, 0x2abf054b54f5fbeaULL,
+    0x2b37fdab2b846f35ULL, 0x2ed843a9dc85f3bdULL, 0x31b62c42b2627862ULL, 0x34b1d31e9239cce3ULL, 0x382df7a0c31f0021ULL,
+    0x383ff8ccc35c621cULL, 0x3b8baf2fea982c96ULL, 0x3cf7f4d438978656ULL, 0x3dc381b1f8a9468dULL, 0x413ff7b4285d89eaULL,
+    0x41e3e9ae826593beULL, 0x43f4ccce5456c7abULL, 0x4457638d97873000ULL, 0x478c5e44fae22d8aULL, 0x49912bffb28b8d97ULL,
+    0x4c5d7a3c3d5afa63ULL, 0x4d2d24689df19956ULL, 0x4dc7062c1e03a7a6ULL, 0x4ddb4f12ec1b86f9ULL, 0x4e09711581584dc7ULL,
+    0x4e38360b490ee6a1ULL, 0x503dd7597c5e448dULL, 0x507a7490275f1ab4ULL, 0x50aed4f993c58b76ULL, 0x5196929142a9a4a8ULL,
+    0x52e9b3ec6a29bc28ULL, 0x542ae94fd06bd7a8ULL, 0x557d31e8b93f308bULL, 0x5b35db1eb34ddc24ULL, 0x5e58656942837dcbULL,
+    0x5fbcce352d63a5f4ULL, 0x60b7963205fff6a2ULL, 0x60e38a783de454ccULL, 0x630e7932861e058fULL, 0x665f4ca337daa300ULL,
+    0x69114e7920a8856dULL, 0x697ea3dea13fac91ULL, 0x6aae1d8b8ae99756ULL, 0x6cc30c5de472bb61ULL, 0x6fcce426fd50cee3ULL,
+    0x7334a54dd496bbf3ULL, 0x7a1f81c5ccc99cd6ULL, 0x7a7dead1f1f66ae5ULL, 0x7ace8c7301354141ULL, 0x7c5b02cccd40710eULL,
+    0x7ed1b11410380334ULL, 0x841ed7655a8ca4feULL, 0x8763c385a8a3d6daULL, 0x9069f43a7fae69ddULL, 0x925e8a671a271316ULL,
+    0x92a6040e45b4b71eULL, 0x943382661d4933b2ULL, 0x9a8bfae70f18bbf1ULL, 0x9d47b0e27f90a566ULL, 0x9fd230c999595d3dULL,
+    0xa4b7a69724a4ae3fULL, 0xa5808263feaa9f9eULL, 0xa77f35e0506c7a2cULL, 0xaabebdcec95038d3ULL, 0xaad830a4e8d17d1bULL,
+    0xabd05d14406dbe08ULL, 0xaec2065b43c3c619ULL, 0xb1f0b85faf530481ULL, 0xb3f0ac84570e4a10ULL, 0xb569795080f2b7c8ULL,
+    0xb60b12f8c6fc94efULL, 0xb6649067621c92b8ULL, 0xb8859b00c2f6bec5ULL, 0xb8fd97429b1207c7ULL, 0xba5498a752e8cb37ULL,
+    0xbc9ae890aaf85d10ULL, 0xbdf1a990959a742fULL, 0xc0c9ed8f24716ffcULL, 0xc4773023d0e6766aULL, 0xc5168291a4284cd4ULL,
+    0xc561c1e93c1bd19aULL, 0xc6364b91ed07a22fULL, 0xca319396f27a3a73ULL, 0xcaab18d60f3dfaa3ULL, 0xcd3df8ff539164e8ULL,
+    0xd175da6388dc66b5ULL, 0xd67f60301ad61bbdULL, 0xd87aece6c4ce23c1ULL, 0xda46d40695d9b064ULL, 0xdb7cdecfc1f4fc51ULL,
+    0xdce9904859258146ULL, 0xde63e666a779b30cULL, 0xe1490cc82bd735b0ULL, 0xe3394b1269c7d67fULL, 0xe7f576b786ee6230ULL,
+    0xe821793582c9eab1ULL, 0xebab743d2d0f257bULL, 0xee7085334ccb5c8eULL, 0xeeb992561fd9b368ULL, 0xf2d76ddc1d938c3cULL,
+    0xf326f9510f8198a0ULL, 0xf4729d68601e8f2aULL, 0xf66c0f2775319e6dULL, 0xfaab2eecd63e6399ULL, 0xfd3e956258c84958ULL,
+    0xfdee975c19238fa4ULL, 0xfe518a67b6cfb2a3ULL, 0xff785189160dff5dULL,
+};
+
+}  // namespace
+
+std::span<const std::uint64_t> held_graphs() { return signatures; }
+
+bool is_held_out(std::uint64_t signature) {
+  return std::binary_search(std::begin(signatures), std::end(signatures), signature);
+}
+
+}  // namespace kw::programs
