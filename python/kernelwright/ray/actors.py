@@ -60,14 +60,14 @@ class Process:
             self._reader.join(5)  # what it said last is there
         return status
 
-    def stop(self, number: int) -> None:
-        """Asks it to stop, and ends it when it does not."""
-        if self._process.poll() is not None:
-            return
-        self._process.send_signal(number)
-        try:
-            self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
+    def ask_to_stop(self) -> None:
+        """At its next safe point."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """The program with its keeper."""
+        if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -128,9 +128,13 @@ class Rank:
         metrics = self._metrics.new() if self._metrics is not None else []
         return {"status": status, "lines": self._process.take_lines(), "metrics": metrics}
 
-    def stop(self, number: int = signal.SIGINT) -> None:
+    def ask_to_stop(self) -> None:
         if self._process is not None:
-            self._process.stop(number)
+            self._process.ask_to_stop()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
 
 
 class JudgeNode:
@@ -167,7 +171,7 @@ class JudgeNode:
     def _watch(self) -> None:
         while not self._ending:
             if self._process.poll() is not None and not self._ending:
-                time.sleep(0.2)
+                time.sleep(min(5.0, 0.2 * self._starts))  # one that cannot start, because its port is taken, must not fill the machine
                 self._process = self._start()
             time.sleep(0.1)
 
