@@ -34,11 +34,10 @@ class Process:
 
     def __init__(self, command: list[str], environment: dict[str, str]) -> None:
         self._lines: collections.deque[str] = collections.deque(maxlen=_KEPT_LINES)
-        keeper = [sys.executable, "-m", "kernelwright.ray.keeper", str(os.getpid()), *command]
-        package = str(Path(__file__).resolve().parents[2])
-        paths = os.pathsep.join(path for path in (package, environment.get("PYTHONPATH", "")) if path)
+        # As a file: it needs nothing of this package, and importing Ray would take it a second.
+        keeper = [sys.executable, "-I", str(Path(__file__).with_name("keeper.py")), str(os.getpid()), *command]
         self._process = subprocess.Popen(keeper, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                         errors="replace", env={**environment, "PYTHONPATH": paths}, start_new_session=True)
+                                         errors="replace", env=environment, start_new_session=True)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 

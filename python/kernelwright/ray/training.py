@@ -28,6 +28,7 @@ from .actors import JudgeNode, Rank
 
 _LOOK_S = 0.3
 _ANSWER_S = 60.0
+_NOTICE_S = 3.0  # for Ray to see that with an actor a whole node is gone, before it is asked where there is room
 _INTERRUPTED = 130
 _KILLED = 128  # and above: by a signal
 
@@ -200,6 +201,8 @@ class _Training:
             if self._fruitless > self._request.restarts:
                 raise TrainingFailed(f"started {self._fruitless} times without a new step; giving up") from problem
             self._request.say(f"{str(problem).splitlines()[0]}; going on from the last checkpoint")
+            if not isinstance(problem, _Lost):
+                time.sleep(_NOTICE_S)
             self._place_again_if_lost()
         return False
 
