@@ -218,8 +218,8 @@ class Comparison:
             sys.exit(f"{name} failed:\n{expected.output}")
         self.seconds = time.monotonic() - start
         self.record = expected.record()
-        print(f"{name}: {self.seconds:.1f} s; {len(self.record['agents'])} files of agents, {len(self.record['metrics'])} lines of metrics, "
-              f"{len(self.record['conversations'])} stores of conversations, {len(self.record['exams'])} exams", flush=True)
+        print(f"{name}: {self.seconds:.1f} s; {len(self.record['agents'])} files of agents, "
+              f"{len(self.record['metrics'])} lines of metrics, {len(self.record['conversations'])} stores of conversations, {len(self.record['exams'])} exams", flush=True)
 
     def end(self, run, what):
         """Runs it to its end, and compares everything that it leaves."""

@@ -65,8 +65,9 @@ def small_tasks(folder):
         to = pathlib.Path(folder) / "tasks" / name
         to.mkdir(parents=True)
         lines = (ROOT / "tasks" / name / "task.yaml").read_text().splitlines()
+        full = ("  train:", "  holdout:")
         to.joinpath("task.yaml").write_text("".join(
-            (re.sub(r"(\w+): (\d+)", smaller, line) if line.lstrip().startswith(("train:", "holdout:")) else line) + "\n" for line in lines))
+            (re.sub(r"(\w+): (\d+)", smaller, line) if line.startswith(full) else line) + "\n" for line in lines))
         shutil.copy(ROOT / "tasks" / name / "naive.cu", to)
 
 
@@ -119,7 +120,7 @@ def compare(verdicts, own, jobs):
 
 class Killer(threading.Thread):
     """Kills services and starts them again while a batch writes its verdicts: one, the next one, ..., each when so many lines are there.
-    By what was done, not by the clock: a service that starts costs seconds of CPU time, and on a slow machine they would do nothing else."""
+    By what was done, not by the clock: a service that starts costs CPU time, and on a slow machine they would do nothing else."""
 
     def __init__(self, services, out, at):
         super().__init__(daemon=True)

@@ -114,9 +114,9 @@ def processes_to_kill(kind: str, run: Path) -> list[int]:
 def lose(cluster: Cluster, nodes: list, raylet: int) -> None:
     """A node with all that is on it; another one comes."""
     lost = next(node for node in nodes if raylet in {each.process.pid for each in node.all_processes["raylet"]})
-    nodes.append(cluster.add_node(num_cpus=1))
     nodes.remove(lost)
     cluster.remove_node(lost, allow_graceful=False)
+    nodes.append(cluster.add_node(num_cpus=1))  # afterwards: it takes seconds
 
 
 def request(run: Path, said: Said, place_seconds: float = 120) -> TrainingRequest:
