@@ -219,7 +219,8 @@ class Comparison:
         self.seconds = time.monotonic() - start
         self.record = expected.record()
         print(f"{name}: {self.seconds:.1f} s; {len(self.record['agents'])} files of agents, "
-              f"{len(self.record['metrics'])} lines of metrics, {len(self.record['conversations'])} stores of conversations, {len(self.record['exams'])} exams", flush=True)
+              f"{len(self.record['metrics'])} lines of metrics, {len(self.record['conversations'])} stores of conversations, "
+              f"{len(self.record['exams'])} exams", flush=True)
 
     def end(self, run, what):
         """Runs it to its end, and compares everything that it leaves."""

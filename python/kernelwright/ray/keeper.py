@@ -20,6 +20,8 @@ _PR_SET_PDEATHSIG = 1
 
 def main(arguments: list[str]) -> int:
     parent, command = int(arguments[0]), arguments[1:]
+    # Threads of Ray's actors block SIGINT, and a child inherits that.
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     kernel, keeper = ctypes.CDLL(None), os.getpid()
 
     def die_with_the_keeper() -> None:

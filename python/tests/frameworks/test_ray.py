@@ -230,6 +230,25 @@ def test_a_program_ends_with_its_actor(tmp_path):
         time.sleep(0.05)
 
 
+def test_a_program_of_an_actor_is_asked_to_stop():
+    """Threads of Ray's actors block SIGINT: what they start must hear it all the same."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        process = Process([sys.executable, "-c", "import signal, sys, time; signal.signal(signal.SIGINT, lambda *_: sys.exit(7)); "
+                           "print('up', flush=True); time.sleep(600)"], dict(os.environ))
+        end = time.monotonic() + 120
+        while process.take_lines() != ["up"]:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        process.ask_to_stop()
+        while process.status() is None:
+            assert time.monotonic() < end, "it does not hear it"
+            time.sleep(0.05)
+        assert process.status() == 7
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+
 def test_metrics_are_read_once_and_again_after_a_resume(tmp_path):
     (tmp_path / "rl").mkdir()
     file = tmp_path / "rl" / "metrics.jsonl"
