@@ -1,5 +1,7 @@
 #include "agents/episode/library_kernel.h"
 
+#include <fmt/format.h>
+
 #include "agents/episode/conversation_page.h"
 #include "agents/episode/episode_test_support.h"
 
