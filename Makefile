@@ -35,7 +35,7 @@ test: setup
 	@$(STEP) "sanitizer build" $(MAKE) --no-print-directory asan
 	@$(STEP) "sanitizer tests" env $(SANITIZER_ENV) ctest --test-dir build-asan --output-on-failure --no-tests=error -L fast -R '^(base|database|config|run_log|tokenizer|weights|arithmetic|counters|task|source|emulate|reward|agent|page|experiment|http|package)\.' -j $(JOBS)
 	@$(STEP) "thread sanitizer" $(MAKE) --no-print-directory test-threads-short
-	@$(STEP) "fuzzing, up to $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20)
+	@$(STEP) "fuzzing, up to $(FUZZ_RUNS) executions each" $(MAKE) --no-print-directory fuzz FUZZ_RUNS=$(FUZZ_RUNS) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),6)
 	@$(STEP) --summary
 
 test-fast: build
@@ -49,11 +49,13 @@ test-world: build
 	@scripts/adapters.sh
 	@tests/world/judge_services.py
 	@scripts/ranks_test.py --program build/kernelwright --sizes 2 --kills 1
+	@KERNELWRIGHT=$(CURDIR)/build/kernelwright scripts/framework_run.sh ray -m pytest -q -p no:cacheprovider \
+	  $(CURDIR)/python/tests/frameworks/test_ray.py || [ $$? = 77 ]
 
 # Every kernel of every corpus (bugs, exploits, attacks, honest forms, storms, the suite), all questions of exams, every algorithm both
 # ways. `make test` does a fourth to a half of it.
 test-thorough: build
-	@KW_THOROUGH=1 ctest --test-dir build --output-on-failure --no-tests=error -R '^(judge|data|evaluate|rl|pipeline).*slow' -j $(JOBS)
+	@KW_THOROUGH=1 ctest --test-dir build --output-on-failure --no-tests=error -R '^(source|compile|judge|data|evaluate|rl|pipeline).*slow' -j $(JOBS)
 
 test-gpu:
 	@scripts/test_gpu.sh

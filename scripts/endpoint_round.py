@@ -89,7 +89,7 @@ def main():
 def round_of(seed, store, folder, arguments):
     forgetful, pupil = folder / f"forgetful_{seed}", folder / f"pupil_{seed}"
     if not (forgetful / "agents" / "agents.json").exists():
-        run("train", "sft", forgetful, "--model", "tiny", "--families", "transpose", "--steps", 12, "--batch", 1024, "--lr", 0.02,
+        run("train", "sft", forgetful, "--model", "tiny", "--families", "transpose", "--steps", 12, "--batch", 1024, "--lr", 0.006,
             "--evaluations", 0, "--audit", 0, "--seed", seed)
     before = score(forgetful, arguments.questions, folder / f"before_{seed}.json")
     if not (pupil / "agents" / "agents.json").exists():

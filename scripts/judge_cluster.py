@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast a pool of judge services is: one service to as many as are asked for, one worker each, on Unix sockets of this machine, and the
-same with a service killed and started again every few seconds. Caches are new for each row; verdicts are compared with those of the first.
-  scripts/judge_cluster.py [--kernels 120] [--services 4] [--kill-every 3] [--program build/kernelwright]      prints a page of results"""
+same with services killed and started again meanwhile. Caches are new for each row; verdicts are compared with those of the first.
+  scripts/judge_cluster.py [--kernels 120] [--services 4] [--kills 4] [--program build/kernelwright]      prints a page of results"""
 
 import argparse
 import os
@@ -9,7 +9,6 @@ import pathlib
 import platform
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -47,47 +46,44 @@ def wait_until_ready(service):
     raise SystemExit("a service was not ready in time")
 
 
-def row(folder, jobs, secret, count, kill_every):
+def row(folder, jobs, secret, count, kills):
     services = [world.JudgeService(folder, f"s{i}", secret) for i in range(count)]
-    over, killed = threading.Event(), [0]
     try:
         for service in services:
             wait_until_ready(service)
-        killer = threading.Thread(target=lambda: killed.__setitem__(0, world.kill_now_and_then(services, kill_every, over)))
-        if kill_every:
-            killer.start()
-        summary, verdicts = world.batch(folder, jobs, "out", "--judge-on", ",".join(service.address for service in services),
-                                        "--judge-secret-file", secret)
-        over.set()
-        if kill_every:
-            killer.join()
+        with world.Killer(services, pathlib.Path(folder) / "out.jsonl", world.spread(kills, len(jobs))) as killer:
+            summary, verdicts = world.batch(folder, jobs, "out", "--judge-on", ",".join(service.address for service in services),
+                                            "--judge-secret-file", secret)
     finally:
-        over.set()
         for service in services:
             service.kill()
-    return summary, {verdict["id"]: world.settled(verdict) for verdict in verdicts}, killed[0]
+    return summary, {verdict["id"]: world.settled(verdict) for verdict in verdicts}, killer.killed
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernels", type=int, default=120)
     parser.add_argument("--services", type=int, default=4)
-    parser.add_argument("--kill-every", type=float, default=3)
+    parser.add_argument("--kills", type=int, default=4, help="in the last row")
     parser.add_argument("--program", default=service_under_test.PROGRAM)
     arguments = parser.parse_args()
     world.PROGRAM = os.path.abspath(arguments.program)
-    jobs = world.kernels_for(arguments.kernels)
-    plans = [(count, 0) for count in range(1, arguments.services + 1)] + [(arguments.services, arguments.kill_every)]
+    with tempfile.TemporaryDirectory() as tasks:
+        measure(arguments, world.kernels_for(tasks, arguments.kernels))
+
+
+def measure(arguments, jobs):
+    plans = [(count, 0) for count in range(1, arguments.services + 1)] + [(arguments.services, arguments.kills)]
     print(f"{machine()}. {arguments.kernels} kernels of {len(world.SMALL)} small tasks, emulator, one worker a service.\n")
     print("| services | killed | kernels/s | of one service | judged by each | the same verdicts |")
     print("| ---: | ---: | ---: | ---: | --- | --- |")
     first, one = None, None
-    for count, kill_every in plans:
+    for count, kills in plans:
         with tempfile.TemporaryDirectory() as folder:
             secret = str(pathlib.Path(folder) / "secret")
             pathlib.Path(secret).write_text("a secret for a benchmark, long enough to be one\n")
             os.chmod(secret, 0o600)
-            summary, verdicts, killed = row(folder, jobs, secret, count, kill_every)
+            summary, verdicts, killed = row(folder, jobs, secret, count, kills)
         first = first or verdicts
         rate = summary["judged"] / summary["seconds"]
         one = one or rate

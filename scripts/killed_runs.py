@@ -4,44 +4,20 @@
     scripts/killed_runs.py                       20 runs killed once, one killed 20 times, 5 supervised ones; 5 + 5 interrupted
     scripts/killed_runs.py --points 3 --chain 4 --sft 1 --seed 7
 """
-import argparse
-import pathlib
 import signal
 import sys
-import tempfile
-import time
 
 sys.dont_write_bytecode = True  # beside the scripts
-import short_run
-from short_run import Run, differences, numbers
+from short_run import Comparison, Run, command_line, numbers, work_folder
 
 
-class Comparison:
+class KilledRuns(Comparison):
     def __init__(self, work, kind):
+        super().__init__(Run(work / f"{kind}-undisturbed", kind), f"train {kind}, undisturbed")
         self.work, self.kind = work, kind
-        self.expected = Run(work / f"{kind}-undisturbed", kind)
-        start = time.monotonic()
-        if self.expected.run() != 0:
-            sys.exit(f"the undisturbed run failed:\n{self.expected.output}")
-        self.seconds = time.monotonic() - start
-        self.record = self.expected.record()
-        print(f"train {kind}, undisturbed: {self.seconds:.1f} s; {len(self.record['agents'])} files of agents, "
-              f"{len(self.record['metrics'])} lines of metrics, {len(self.record['conversations'])} stores of conversations, "
-              f"{len(self.record['exams'])} exams", flush=True)
-        self.failures = 0
 
     def fresh(self, name):
         return Run(self.work / name, self.kind, secret=self.expected.cache / "secret")
-
-    def end(self, run, what):
-        code = run.run()
-        different = differences(self.record, run.record()) if code == 0 else [f"exit code {code}: {run.output[-2000:]}"]
-        print(f"  {what}: {'the same bits' if not different else 'DIFFERENT'}", flush=True)
-        for line in different:
-            print(f"    {line}", flush=True)
-        self.failures += bool(different)
-        if not different:
-            run.remove()
 
     def stop_each(self, points, random, how=signal.SIGKILL):
         """One point in each part of the run, so that they cover all of it."""
@@ -73,29 +49,24 @@ class Comparison:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__, seed=20261116)
     parser.add_argument("--points", type=int, default=20)
     parser.add_argument("--chain", type=int, default=20)
     parser.add_argument("--sft", type=int, default=5, help="points of a supervised run")
     parser.add_argument("--interrupts", type=int, default=5, help="points at which it is asked to stop (SIGINT) instead")
-    parser.add_argument("--program", type=pathlib.Path, default=short_run.PROGRAM)
-    parser.add_argument("--seed", type=int, default=20261116)
-    parser.add_argument("--work", type=pathlib.Path, help="kept; else a temporary folder")
     arguments = parser.parse_args()
-    short_run.PROGRAM = arguments.program
     random = numbers(arguments.seed)
     failures = 0
-    with tempfile.TemporaryDirectory(prefix="kernelwright-kills-") as temporary:
-        work = arguments.work or pathlib.Path(temporary)
+    with work_folder(arguments) as work:
         if arguments.points or arguments.chain:
-            reinforced = Comparison(work, "rl")
+            reinforced = KilledRuns(work, "rl")
             reinforced.stop_each(arguments.points, random)
             reinforced.stop_each(arguments.interrupts, random, signal.SIGINT)
             if arguments.chain:
                 reinforced.chain(arguments.chain, random)
             failures += reinforced.failures
         if arguments.sft:
-            supervised = Comparison(work, "sft")
+            supervised = KilledRuns(work, "sft")
             supervised.stop_each(arguments.sft, random)
             supervised.stop_each(arguments.interrupts, random, signal.SIGINT)
             failures += supervised.failures

@@ -3,7 +3,8 @@
 
 A folder holds one folder for each kernel: `task.yaml`, `kernel.cu` (the public file as it is, with a launcher of the
 task's signature behind it) and `origin.json` (repository, commit, file, kernel, expected: "correct", or what the
-verdict must be instead, and note: why). Nothing of such a folder belongs into this repository.
+verdict must be instead, note: why, and fresh: whether nothing was mended after looking at that code base). Nothing of
+such a folder belongs into this repository.
 
   scripts/public_kernels.py FOLDER --table bench/results/public_kernels.md
 
@@ -76,21 +77,32 @@ def table(pairs, verdicts):
     return "\n".join(lines)
 
 
+def count_row(name, commit, count):
+    judged = sum(count.values())
+    share = f" ({100 * count['right'] / judged:.0f} %)" if judged else ""
+    return f"| {name} | {commit} | {judged} | {count['right']}{share} | {count['wrong']} | {count['none']} |"
+
+
 def summary(pairs, verdicts):
     counts = collections.defaultdict(collections.Counter)
-    commits = {}
+    commits, fresh = {}, set()
     for name, origin in pairs.items():
-        counts[origin["repository"]][outcome(origin, verdicts[name])] += 1
-        commits[origin["repository"]] = origin["commit"]
+        repository = origin["repository"]
+        counts[repository][outcome(origin, verdicts[name])] += 1
+        commits[repository] = origin["commit"]
+        if origin.get("fresh"):
+            fresh.add(repository)
     lines = ["| repository | commit | kernels | right | wrong | no verdict |", "| --- | --- | --- | --- | --- | --- |"]
     total = collections.Counter()
-    for repository in sorted(counts):
-        count = counts[repository]
-        total.update(count)
-        lines.append(f"| {repository} | {commits[repository][:12]} | {sum(count.values())} | {count['right']} "
-                     f"| {count['wrong']} | {count['none']} |")
-    share = 100 * total["right"] / max(1, sum(total.values()))
-    lines.append(f"| all | | {sum(total.values())} | {total['right']} ({share:.0f} %) | {total['wrong']} | {total['none']} |")
+    for group, label in ((sorted(fresh), "fresh"), (sorted(set(counts) - fresh), "looked at before")):
+        part = collections.Counter()
+        for repository in group:
+            part.update(counts[repository])
+            lines.append(count_row(repository, commits[repository][:12], counts[repository]))
+        if group:
+            lines.append(count_row(f"**{label}**", "", part))
+        total.update(part)
+    lines.append(count_row("**all**", "", total))
     return "\n".join(lines)
 
 

@@ -3,9 +3,8 @@
 the bits of one rank: agents, metrics, conversations, exams.
 
     scripts/ranks_test.py                         sft and rl with 1, 2 and 4 ranks, torchrun, mpirun, 3 + 3 kills
-    scripts/ranks_test.py --kinds sft --sizes 2 --kills 0 --launchers ""
+    scripts/ranks_test.py --kinds sft --sizes 2 --kills 0 --launchers "" --least
 """
-import argparse
 import os
 import pathlib
 import shutil
@@ -13,12 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True  # beside the scripts
 import short_run
-from short_run import Run, differences, numbers, processes_of_session
+from short_run import Comparison, Run, command_line, numbers, processes_of_session, work_folder
 
 # Longer than any step here: a rank that is missed has been killed, not slow.
 DEADLINE_S = "300"
@@ -79,33 +77,13 @@ class LaunchedRun(Run):
         raise AssertionError(f"processes {processes_of_session(process.pid)} outlive the run")
 
 
-class Comparison:
+class RanksComparison(Comparison):
     def __init__(self, work, kind):
-        self.work, self.kind, self.failures = work, kind, 0
-        self.expected = LaunchedRun(work / f"{kind}-1", kind, ["--ranks", "1"])
-        start = time.monotonic()
-        if self.expected.run() != 0:
-            sys.exit(f"one rank failed:\n{self.expected.output}")
-        self.seconds = time.monotonic() - start
-        self.record = self.expected.record()
-        print(f"train {kind} --ranks 1: {self.seconds:.1f} s; {len(self.record['agents'])} files of agents, "
-              f"{len(self.record['metrics'])} lines of metrics, {len(self.record['conversations'])} stores of conversations, "
-              f"{len(self.record['exams'])} exams", flush=True)
+        super().__init__(LaunchedRun(work / f"{kind}-1", kind, ["--ranks", "1"]), f"train {kind} --ranks 1")
+        self.work, self.kind = work, kind
 
     def fresh(self, name, options=(), **more):
         return LaunchedRun(self.work / f"{self.kind}-{name}", self.kind, options, secret=self.expected.cache / "secret", **more)
-
-    def end(self, run, what):
-        start = time.monotonic()
-        code = run.run()
-        seconds = time.monotonic() - start
-        different = differences(self.record, run.record()) if code == 0 else [f"exit code {code}: {run.output[-2000:]}"]
-        print(f"  {what}: {'the same bits' if not different else 'DIFFERENT'}, {seconds:.1f} s", flush=True)
-        for line in different:
-            print(f"    {line}", flush=True)
-        self.failures += bool(different)
-        if not different:
-            run.remove()
 
     def kill(self, number, random):
         size = random.choice([2, 3, 4])
@@ -152,22 +130,20 @@ def launched(comparison, launcher):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__, seed=20261118)
     parser.add_argument("--kinds", default="sft,rl")
     parser.add_argument("--sizes", default="2,4")
     parser.add_argument("--launchers", default="torchrun,mpirun")
     parser.add_argument("--kills", type=int, default=3, help="of each kind")
-    parser.add_argument("--program", type=pathlib.Path, default=short_run.PROGRAM)
-    parser.add_argument("--seed", type=int, default=20261118)
-    parser.add_argument("--work", type=pathlib.Path, help="kept; else a temporary folder")
+    parser.add_argument("--least", action="store_true", help="runs of two small steps")
     arguments = parser.parse_args()
-    short_run.PROGRAM = arguments.program
+    if arguments.least:
+        short_run.shorten()
     random = numbers(arguments.seed)
     failures = 0
-    with tempfile.TemporaryDirectory(prefix="kernelwright-ranks-") as temporary:
-        work = arguments.work or pathlib.Path(temporary)
+    with work_folder(arguments) as work:
         for kind in arguments.kinds.split(","):
-            comparison = Comparison(work, kind)
+            comparison = RanksComparison(work, kind)
             for size in filter(None, arguments.sizes.split(",")):
                 comparison.end(comparison.fresh(f"ranks-{size}", ["--ranks", size]), f"--ranks {size}")
             for launcher in filter(None, arguments.launchers.split(",")):

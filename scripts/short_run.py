@@ -1,8 +1,11 @@
-"""A short training run of the real program, for scripts that disturb it: commands, kills, and what two runs must have in common.
+"""A short training run of the real program, for scripts that disturb it: commands, kills, and what two runs must have in common; and
+the comparison of such runs with one that nothing happened to.
 
 Two runs are the same when these are: every byte of the agents, metrics (metrics.jsonl and runs.db) but times and rates, every
 conversation that was kept, every exam.
 """
+import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -12,6 +15,8 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -26,6 +31,17 @@ COMMANDS = {
             "--evaluations", "2", "--checkpoint-every", "3", "--log-every", "2", "--answer-tokens", "100", "--audit", "0.1",
             "--device", "cpu", "--threads", "1", "--seed", "3"],
 }
+
+# The least that still has two steps, a checkpoint between them and, for rl, judged kernels.
+LEAST = {"rl": {"--steps": "2", "--turns": "1", "--answer-tokens": "120", "--pool": "20", "--exam": "0", "--evaluations": "0"},
+         "sft": {"--steps": "2", "--batch": "1024", "--exam": "0", "--evaluations": "0", "--checkpoint-every": "1", "--log-every": "1",
+                 "--audit": "0"}}
+
+
+def shorten():
+    for kind, changes in LEAST.items():
+        for option, value in changes.items():
+            COMMANDS[kind][COMMANDS[kind].index(option) + 1] = value
 
 
 def is_timing(metric):
@@ -190,3 +206,49 @@ def differences(expected, found):
 
 def numbers(seed):
     return random.Random(seed)
+
+
+class Comparison:
+    """Runs that something happens to, with one that nothing happens to: `expected`, which is run here."""
+
+    def __init__(self, expected, name):
+        self.expected, self.failures = expected, 0
+        start = time.monotonic()
+        if expected.run() != 0:
+            sys.exit(f"{name} failed:\n{expected.output}")
+        self.seconds = time.monotonic() - start
+        self.record = expected.record()
+        print(f"{name}: {self.seconds:.1f} s; {len(self.record['agents'])} files of agents, "
+              f"{len(self.record['metrics'])} lines of metrics, {len(self.record['conversations'])} stores of conversations, "
+              f"{len(self.record['exams'])} exams", flush=True)
+
+    def end(self, run, what):
+        """Runs it to its end, and compares everything that it leaves."""
+        start = time.monotonic()
+        code = run.run()
+        seconds = time.monotonic() - start
+        different = differences(self.record, run.record()) if code == 0 else [f"exit code {code}: {run.output[-2000:]}"]
+        print(f"  {what}: {'the same bits' if not different else 'DIFFERENT'}, {seconds:.1f} s", flush=True)
+        for line in different:
+            print(f"    {line}", flush=True)
+        self.failures += bool(different)
+        if not different:
+            run.remove()
+
+
+def command_line(page, seed):
+    """A parser with what every such script can be told."""
+    parser = argparse.ArgumentParser(description=page, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=pathlib.Path, default=PROGRAM)
+    parser.add_argument("--seed", type=int, default=seed)
+    parser.add_argument("--work", type=pathlib.Path, help="kept; else a temporary folder")
+    return parser
+
+
+@contextlib.contextmanager
+def work_folder(arguments):
+    """Where the runs of this command line are; they are of its program."""
+    global PROGRAM
+    PROGRAM = arguments.program
+    with tempfile.TemporaryDirectory(prefix="kernelwright-runs-") as temporary:
+        yield arguments.work or pathlib.Path(temporary)

@@ -19,15 +19,16 @@ class Best:
     """The best right kernel of a conversation."""
 
     kernel: str
-    speedup: float | None  # over the naive kernel
+    speedup: float | None  # over the naive kernel; the library's, where the task has none
     time_us: float | None
     turn: int  # -1: the kernel that was given
     conversation: str
+    writer: str = "agent"  # of the kernel: "agent", "library" or "user"
 
 
 def _body(task: TaskLike, model: str | None, options: dict[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = {"task": Task.of(task).body, "model": model}
-    body.update(options)
+    body.update({"from" if key == "from_" else key: value for key, value in options.items()})
     return {key: value for key, value in body.items() if value is not None}
 
 
@@ -38,13 +39,13 @@ def _best_of(end: Event | None, cursor: ConversationCursor) -> Best:
     if best is None:
         why = end.get("problem") or f"no kernel was right (it ended by: {end.get('end')})"
         raise AgentError(f"the conversation {cursor.id} has no kernel: {why}")
-    return Best(best["kernel"], best["speedup"], best["time_us"], best["turn"], cursor.id or "")
+    return Best(best["kernel"], best["speedup"], best["time_us"], best["turn"], cursor.id or "", best.get("writer", "agent"))
 
 
 class Agents:
     """`Agents()` starts the agents that come with the program; `Agents(url=...)` asks those of a service elsewhere.
 
-    model: one of several sets of agents of that service. The events are those of docs/service.md: `begin`, `given`, `question`, `text`,
+    model: one of several sets of agents of that service. The events are those of docs/service.md: `begin`, `baseline`, `given`, `question`, `text`,
     `answer`, `verdict`, `turn`, `end`. An iterator that is not read to its end cancels its conversation. A conversation goes on after a
     lost connection, and after a crash of the service.
     """
@@ -69,7 +70,8 @@ class Agents:
         return self._events("/v1/generate", task, {"samples": samples, **options})
 
     def optimize(self, task: TaskLike, kernel: str | None = None, *, turns: int = 3, samples: int = 4, **options: Any) -> Iterator[Event]:
-        """Several turns: the Generator's first kernel, or yours, is repaired and improved. More options: target, seed, temperature."""
+        """Several turns: the Generator's first kernel, or yours, is repaired and improved. More options: target, seed, temperature,
+        from_ ("best", "last", or "library": the best, and the first one is the library's)."""
         return self._events("/v1/optimize", task, {"kernel": kernel, "turns": turns, "samples": samples, **options})
 
     def best(self, task: TaskLike, kernel: str | None = None, *, turns: int = 3, samples: int = 4, **options: Any) -> Best:

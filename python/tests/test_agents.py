@@ -29,11 +29,22 @@ def test_generate(agents: kw.Agents) -> None:
 
 def test_optimize_with_a_kernel(agents: kw.Agents, good: str) -> None:
     events = list(agents.optimize("softmax", good, turns=1, samples=2, seed=3))
-    assert [event.name for event in events][:2] == ["begin", "given"]
-    assert events[1]["verdict"]["correct"]
+    assert [event.name for event in events][:3] == ["begin", "baseline", "given"]
+    assert events[1]["name"] == "naive" and events[1]["writer"] == "user"
+    assert events[2]["verdict"]["correct"] and events[2]["writer"] == "user"
     best = agents.best("softmax", good, turns=1, samples=2, seed=3)
-    assert best.speedup is not None and best.speedup >= events[1]["verdict"]["speedup_naive"]
+    assert best.speedup is not None and best.speedup >= events[2]["verdict"]["speedup_naive"]
     assert kw.Judge(agents.service).judge("softmax", best.kernel).correct
+
+
+def test_beginning_with_the_librarys_kernel(agents: kw.Agents) -> None:
+    yaml = ("pytorch: |\n  def reference(x):\n      return x * 3\ninputs:\n  x: {dtype: float32, shape: [24, 40]}\n"
+            "outputs:\n  y: {dtype: float32, shape: [24, 40]}\n")
+    events = list(agents.optimize(yaml, turns=1, samples=1, from_="library"))
+    named = {event.name: event for event in events}
+    assert named["baseline"]["name"] == "library" and named["baseline"]["verdict"]["correct"]
+    assert named["given"]["writer"] == "library" and named["given"]["kernel"] == named["baseline"]["kernel"]
+    assert named["question"]["role"] == "optimizer"
 
 
 def test_stopping_to_listen_cancels(agents: kw.Agents) -> None:

@@ -133,13 +133,15 @@ extern "C" void launch(const float* x, float* output, int batch_size, int length
   f<<<1, 1, 0, stream>>>(x, output);
 }
 """
-    (folder / "kernels" / "kb1_6_exclusive_product.json").write_text(json.dumps({"best": {"kernel": wrong}}))
+    (folder / "kernels" / "kb1_6_exclusive_product.json").write_text(
+        json.dumps({"best": {"kernel": wrong}, "library": {"status": "correct"}}))
     assert main(["score", str(folder)]) == 0
     printed = capsys.readouterr().out
     report = json.loads((folder / "score.json").read_text())
     rows = {row["key"]: row for row in report["hardened"]}
     assert rows["L1-1"]["correct"] and not rows["L1-6"]["correct"] and rows["L1-9"]["status"] == "not imported"
-    assert counts(report["hardened"]) == {"problems": 16, "right": 1, "solved": 1, "fast": 0, "compile": 0, "degenerate": 0}
+    assert counts(report["hardened"]) == {"problems": 16, "right": 1, "solved": 1, "fast": 0, "compile": 0, "degenerate": 0,
+                                            "library": 1}
     assert report["controls"] == {"unchanged PyTorch": 0, "torch.compile alone": 0}
     assert "in the emulator at derived shapes" in printed and "stock scorer was not run" in printed
     assert "sinf(x[i] * a)" in (folder / "score.html").read_text()
@@ -209,7 +211,7 @@ def test_the_list_of_degenerate_problems() -> None:
     for level, numbers in ((1, (23, 37, 38, 39, 53, 94, 96, 98, 100)), (2, (9, 13, 23, 36, 44, 48, 49, 80, 83, 84, 88, 89, 91, 96))):
         assert {number for of, number in all_degenerate if of == level} == set(numbers)
     row = {"level": 2, "correct": True, "degenerate": degenerate_reason(2, 80), "fast": True}
-    assert counts([row]) == {"problems": 1, "right": 1, "solved": 0, "fast": 0, "compile": 0, "degenerate": 1}
+    assert counts([row]) == {"problems": 1, "right": 1, "solved": 0, "fast": 0, "compile": 0, "degenerate": 1, "library": 0}
     assert counts([{"level": 1, "correct": True, "flags": ["constant_task"]}])["solved"] == 0
 
 
@@ -229,3 +231,18 @@ def test_the_program_s_own_commands_reach_the_package(tmp_path: Path) -> None:
     without = subprocess.run([program, "tasks", "show", str(file)], capture_output=True, text=True,
                              env={**environment, "KERNELWRIGHT_PYTHON": "/nonexistent/python"})
     assert without.returncode == 2 and "KERNELWRIGHT_PYTHON" in without.stderr and "kernelwright task import" in without.stderr
+
+
+def test_a_derived_train_size_can_be_computed_as_a_whole(tmp_path: Path) -> None:
+    from kernelwright.torch_task.import_file import import_file
+    from kernelwright.torch_task.limited_process import derived_elements
+
+    file = tmp_path / "1_Wide.py"
+    file.write_text("import torch\nbatch_size = 2048\nfeatures = 2048\nclass Model(torch.nn.Module):\n"
+                    "    def __init__(self, features):\n        super().__init__()\n        self.layer = torch.nn.Linear(features, features)\n"
+                    "    def forward(self, x):\n        return self.layer(x)\n"
+                    "def get_inputs():\n    return [torch.rand(batch_size, features)]\ndef get_init_inputs():\n    return [features]\n")
+    own = import_file(file)["sizes"]["train"][0]
+    assert own == {"batch_size": 2048, "features": 2048}  # no limit but that of a tensor
+    derived = import_file(file, train_elements=derived_elements)["sizes"]["train"][0]
+    assert 2**28 < derived["batch_size"] * derived["features"]**2 <= 2**31  # all its tensors would fit as they are

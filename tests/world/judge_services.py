@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""A pool of judges: four real services on Unix sockets, one worker each. The same verdicts as a judge of one's own; services killed with
-kill -9 every few seconds and started again, and no verdict is lost or given twice; another secret, another profile and a wrong key are
+"""A pool of judges: real services on Unix sockets, one worker each. The same verdicts as a judge of one's own, also while services are
+killed with kill -9 and started again: none is lost or given twice. Another secret, another profile and services that are not alike are
 refused before the first kernel; training and an exam judge there, too. Standard library alone.
-  tests/world/judge_services.py [--kernels 200] [--kill-every 3]"""
+  tests/world/judge_services.py [--kernels 80] [--services 4] [--kills 6] [--verdicts-only]"""
 
 import argparse
 import collections
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,25 +55,47 @@ class JudgeService:
         return "unix:" + self.socket
 
 
-def kernels_for(count):
+def small_tasks(folder):
+    """Tasks of the suite with small full sizes. Each service keeps references of its own, and loses them when it is killed: at 67 million
+    elements they would be nearly all of the work."""
+    def smaller(size):
+        name, value = size[1], int(size[2])
+        return f"{name}: {5000 + value % 20011 if name == 'n' else 64 + value % 257}"
+    for name in SMALL:
+        to = pathlib.Path(folder) / "tasks" / name
+        to.mkdir(parents=True)
+        lines = (ROOT / "tasks" / name / "task.yaml").read_text().splitlines()
+        full = ("  train:", "  holdout:")
+        to.joinpath("task.yaml").write_text("".join(
+            (re.sub(r"(\w+): (\d+)", smaller, line) if line.startswith(full) else line) + "\n" for line in lines))
+        shutil.copy(ROOT / "tasks" / name / "naive.cu", to)
+
+
+def kernels_for(folder, count):
     """Right, wrong and broken ones, each with a text of its own."""
+    small_tasks(folder)
     jobs = []
     for i in range(count):
-        task = SMALL[i % len(SMALL)]
-        text = (ROOT / "tasks" / task / "naive.cu").read_text()
+        task = pathlib.Path(folder) / "tasks" / SMALL[i % len(SMALL)]
+        text = (task / "naive.cu").read_text()
         if i % 5 == 3:
             text = text.replace("threadIdx.x", "(threadIdx.x + 1)", 1)
         if i % 5 == 4:
             text = text.replace(";", "", 1)
-        jobs.append({"id": f"k{i}", "task": task, "kernel": f"// number {i}\n{text}"})
+        jobs.append({"id": f"k{i}", "task": str(task), "kernel": f"// number {i}\n{text}"})
     return jobs
 
 
-def batch(folder, jobs, name, *more, fails=False, environment=None):
-    jobs_file, out = pathlib.Path(folder) / "jobs.jsonl", pathlib.Path(folder) / f"{name}.jsonl"
+def program(*arguments, folder):
+    """With a cache of its own: nothing is found, everything is judged."""
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=3600,
+                          env=dict(os.environ, KERNELWRIGHT_CACHE=str(pathlib.Path(folder) / "own-cache")))
+
+
+def batch(folder, jobs, name, *more, fails=False):
+    jobs_file, out = pathlib.Path(folder) / f"{name}-jobs.jsonl", pathlib.Path(folder) / f"{name}.jsonl"
     jobs_file.write_text("".join(json.dumps(job) + "\n" for job in jobs))
-    done = subprocess.run([PROGRAM, "judge", "--batch", str(jobs_file), "--out", str(out), "--json", *more], capture_output=True,
-                          text=True, timeout=3600, env=dict(os.environ, **(environment or {})))
+    done = program("judge", "--batch", str(jobs_file), "--out", str(out), "--json", *more, folder=folder)
     check((more, done.stderr), (done.returncode != 0) == fails)
     if fails:
         return done.stderr
@@ -90,76 +114,116 @@ def compare(verdicts, own, jobs):
     check("none is given twice", max(by_id.values()) == 1)
     check("all are judged", all(verdict["status"] != "internal_error" for verdict in verdicts))
     theirs = {verdict["id"]: settled(verdict) for verdict in verdicts}
-    different = [name for name, verdict in own.items() if theirs[name] != verdict]
-    check(("the same verdicts", different[:3]), not different)
+    different = [(own[name], verdict) for name, verdict in theirs.items() if own[name] != verdict]
+    check(("the same verdicts", different[:1]), not different)
 
 
-def kill_now_and_then(services, every_s, over):
-    turn = 0
-    while not over.wait(every_s):
-        service = services[turn % len(services)]
-        service.kill()
-        service.start()
-        turn += 1
-    return turn
+class Killer(threading.Thread):
+    """Kills services and starts them again while a batch writes its verdicts: one, the next one, ..., each when so many lines are there.
+    By what was done, not by the clock: a service that starts costs CPU time, and on a slow machine they would do nothing else."""
+
+    def __init__(self, services, out, at):
+        super().__init__(daemon=True)
+        self.services, self.out, self.at = services, pathlib.Path(out), at
+        self.killed = 0
+        self.over = threading.Event()
+
+    def run(self):
+        while self.killed < len(self.at) and not self.over.wait(0.02):
+            lines = self.out.read_bytes().count(b"\n") if self.out.exists() else 0
+            if lines >= self.at[self.killed]:
+                service = self.services[self.killed % len(self.services)]
+                service.kill()
+                service.start()
+                self.killed += 1
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        """Nobody is started again from now on."""
+        self.over.set()
+        self.join()
+
+
+def spread(kills, jobs):
+    """When to kill: after the first verdict, and then at even distances."""
+    return [1 + number * jobs // kills for number in range(kills)]
+
+
+def verdicts_survive_kills(folder, jobs, own, services, secret, kills):
+    """First nobody is disturbed, with half of the kernels; then services die, with the other half."""
+    where = ",".join(service.address for service in services)
+    there = ("--judge-on", where, "--judge-secret-file", secret)
+    calm, wild = jobs[: len(jobs) // 2], jobs[len(jobs) // 2:]
+    begun = time.monotonic()
+    summary, verdicts = batch(folder, calm, "calm", *there)
+    compare(verdicts, own, calm)
+    shares = [each["answered"] for each in summary["services"]]
+    check(("each verdict is somebody's", shares), sum(shares) == len(calm) and max(shares) < len(calm))
+    print(f"{len(calm)} kernels by {len(services)} services: {shares}, {time.monotonic() - begun:.1f} s", flush=True)
+    begun = time.monotonic()
+    with Killer(services, pathlib.Path(folder) / "wild.jsonl", spread(kills, len(wild))) as killer:
+        summary, verdicts = batch(folder, wild, "wild", *there)
+    compare(verdicts, own, wild)
+    check(("services were killed meanwhile", killer.killed), killer.killed >= 1)
+    print(f"{len(wild)} kernels: {killer.killed} times kill -9, {sum(each['failed'] for each in summary['services'])} times noticed, "
+          f"{time.monotonic() - begun:.1f} s", flush=True)
+
+
+def strangers_are_refused(folder, jobs, services, secret):
+    where = ",".join(service.address for service in services)
+    other = str(pathlib.Path(folder) / "other")
+    pathlib.Path(other).write_text("another secret that is long enough to be one\n")
+    os.chmod(other, 0o600)
+    said = batch(folder, jobs[:1], "x", "--judge-on", where, "--judge-secret-file", other, fails=True)
+    check(said, "another secret" in said and "0123456789" not in said)
+    said = batch(folder, jobs[:1], "x", "--judge-on", where, "--judge-secret-file", secret, "--profile", "a100", fails=True)
+    check(said, "not the profile" in said)
+    strange = JudgeService(folder, "strange", secret, "--profile", "a100")
+    try:
+        said = batch(folder, jobs[:1], "x", "--judge-on", where + "," + strange.address, "--judge-secret-file", secret, fails=True)
+        check(said, "is not like" in said)
+    finally:
+        strange.kill()
+
+
+def training_judges_there(folder, services, secret):
+    """An exam and a step of reinforcement learning."""
+    begun = time.monotonic()
+    there = ["--judge-on", ",".join(service.address for service in services), "--judge-secret-file", secret]
+    run = program("evaluate", "tiny", "--tasks", "2", "--exam", "generator", "--split", "composition", "--json", *there, folder=folder)
+    check(run.stderr, run.returncode == 0 and json.loads(run.stdout))
+    print(f"an exam: {time.monotonic() - begun:.1f} s", flush=True)
+    run = program("train", "rl", str(pathlib.Path(folder) / "run"), "--model", "tiny", "--device", "cpu", "--steps", "1", "--tasks", "2",
+                  "--group", "2", "--exam", "0", *there, folder=folder)
+    check(run.stderr[-2000:], run.returncode == 0)
+    print(f"with a step of reinforcement learning: {time.monotonic() - begun:.1f} s", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernels", type=int, default=200)
-    parser.add_argument("--kill-every", type=float, default=3)
+    parser.add_argument("--kernels", type=int, default=80)
+    parser.add_argument("--services", type=int, default=4)
+    parser.add_argument("--kills", type=int, default=6)
+    parser.add_argument("--verdicts-only", action="store_true", help="neither strangers nor training")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         secret = str(pathlib.Path(folder) / "secret")
         pathlib.Path(secret).write_text("this secret is for a test and nobody else 0123456789\n")
         os.chmod(secret, 0o600)
-        jobs = kernels_for(arguments.kernels)
-        cache = {"KERNELWRIGHT_CACHE": str(pathlib.Path(folder) / "own-cache")}
-        _, verdicts = batch(folder, jobs, "own", "--backend", "emulator", "--judge-secret-file", secret, environment=cache)
+        jobs = kernels_for(folder, arguments.kernels)
+        _, verdicts = batch(folder, jobs, "own", "--backend", "emulator", "--judge-secret-file", secret)
         own = {verdict["id"]: settled(verdict) for verdict in verdicts}
         statuses = collections.Counter(verdict["status"] for verdict in verdicts)
         check(("there is something to compare", statuses), statuses["correct"] > 0 and len(statuses) > 1)
-        services = [JudgeService(folder, f"s{i}", secret) for i in range(4)]
+        services = [JudgeService(folder, f"s{i}", secret) for i in range(arguments.services)]
         try:
-            where = ",".join(service.address for service in services)
-            summary, verdicts = batch(folder, jobs, "pool", "--judge-on", where, "--judge-secret-file", secret, environment=cache)
-            compare(verdicts, own, jobs)
-            shares = [each["answered"] for each in summary["services"]]
-            check(("everybody has worked", shares), min(shares) > 0 and sum(shares) == len(jobs))
-
-            over, killed = threading.Event(), []
-            killer = threading.Thread(target=lambda: killed.append(kill_now_and_then(services, arguments.kill_every, over)))
-            killer.start()
-            fresh = [{**job, "kernel": "// again\n" + job["kernel"]} for job in jobs]  # no cache knows them
-            _, first = batch(folder, fresh, "own-again", "--backend", "emulator", "--judge-secret-file", secret, environment=cache)
-            again = {verdict["id"]: settled(verdict) for verdict in first}
-            summary, verdicts = batch(folder, fresh, "killed", "--judge-on", where, "--judge-secret-file", secret, environment=cache)
-            over.set()
-            killer.join()
-            compare(verdicts, again, fresh)
-            check(("services were killed meanwhile", killed), killed[0] >= 1)
-            print(f"{killed[0]} times killed, {sum(each['failed'] for each in summary['services'])} times noticed")
-
-            other = str(pathlib.Path(folder) / "other")
-            pathlib.Path(other).write_text("another secret that is long enough to be one\n")
-            os.chmod(other, 0o600)
-            said = batch(folder, jobs[:1], "x", "--judge-on", where, "--judge-secret-file", other, fails=True)
-            check(said, "another secret" in said and "0123456789" not in said)
-            said = batch(folder, jobs[:1], "x", "--judge-on", where, "--judge-secret-file", secret, "--profile", "a100", fails=True)
-            check(said, "not the profile" in said)
-            strange = JudgeService(folder, "strange", secret, "--profile", "a100")
-            services.append(strange)
-            said = batch(folder, jobs[:1], "x", "--judge-on", where + "," + strange.address, "--judge-secret-file", secret, fails=True)
-            check(said, "is not like" in said)
-            run = subprocess.run([PROGRAM, "evaluate", "tiny", "--tasks", "4", "--exam", "generator", "--split", "composition",
-                                  "--judge-on", where, "--judge-secret-file", secret, "--json"], capture_output=True, text=True,
-                                 timeout=3600, env=dict(os.environ, **cache))
-            check(run.stderr, run.returncode == 0 and json.loads(run.stdout))
-            run = subprocess.run([PROGRAM, "train", "rl", str(pathlib.Path(folder) / "run"), "--model", "tiny", "--device", "cpu",
-                                  "--steps", "1", "--tasks", "2", "--group", "2", "--exam", "0", "--judge-on", where,
-                                  "--judge-secret-file", secret], capture_output=True, text=True, timeout=3600,
-                                 env=dict(os.environ, **cache))
-            check(run.stderr[-2000:], run.returncode == 0)
+            verdicts_survive_kills(folder, jobs, own, services, secret, arguments.kills)
+            if not arguments.verdicts_only:
+                strangers_are_refused(folder, jobs, services, secret)
+                training_judges_there(folder, services, secret)
         finally:
             for service in services:
                 service.kill()

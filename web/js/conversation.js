@@ -12,6 +12,7 @@ export function newConversation() {
     turnsPlanned: null,
     samplesPlanned: 1,
     notUnderstood: [],
+    baseline: null,
     given: null,
     turns: [],
     best: null,
@@ -56,8 +57,11 @@ const actions = new Map(Object.entries({
     state.samplesPlanned = data.samples ?? 1;
     state.notUnderstood = listOf(data.not_understood);
   },
+  baseline(state, data) {
+    state.baseline = {name: data.name ?? null, message: data.message ?? ''};
+  },
   given(state, data) {
-    state.given = {kernel: data.kernel ?? '', verdict: data.verdict ?? null};
+    state.given = {kernel: data.kernel ?? '', writer: data.writer ?? 'user', verdict: data.verdict ?? null};
   },
   question(state, data) {
     const turn = turnOf(state, data.turn);
@@ -140,8 +144,18 @@ export function kernelBefore(state, turn) {
   return before === undefined ? null : (shownSample(before)?.kernel ?? null);
 }
 
+// What speedups are over: the library writes the naive kernel of a task that has none.
+export function baselineWords(state) {
+  return state.baseline?.name === 'library' ? 'the library’s kernel' : 'the naive kernel';
+}
+
+// Whose kernel the conversation began with.
+export function givenWords(state) {
+  return state.given?.writer === 'library' ? 'the library’s kernel' : 'your kernel';
+}
+
 // One sentence for a turn that is over, as a screen reader says it.
-export function turnSentence(turn) {
+export function turnSentence(turn, baseline = 'the naive kernel') {
   const sample = shownSample(turn);
   const name = `Turn ${turn.turn + 1}`;
   if (sample === null) return `${name} has no answer.`;
@@ -149,7 +163,7 @@ export function turnSentence(turn) {
   if (!sample.verdict.correct) return `${name}: ${sample.verdict.summary || sample.verdict.status}`;
   const speedup = sample.verdict.speedup_naive;
   if (typeof speedup !== 'number') return `${name}: correct.`;
-  return `${name}: correct, ${speedup.toFixed(2)} times as fast as the naive kernel.`;
+  return `${name}: correct, ${speedup.toFixed(2)} times as fast as ${baseline}.`;
 }
 
 // Why a conversation ended, in words.

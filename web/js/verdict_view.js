@@ -132,8 +132,8 @@ export function timing(verdict) {
 }
 
 // "68.5× the naive kernel, 14.86 µs", or nothing.
-export function speedWords(verdict) {
+export function speedWords(verdict, baseline = 'naive') {
   if (verdict?.correct !== true || typeof verdict.time_us !== 'number') return '';
-  const speedup = typeof verdict.speedup_naive === 'number' ? `${formatSpeedup(verdict.speedup_naive)} naive, ` : '';
+  const speedup = typeof verdict.speedup_naive === 'number' ? `${formatSpeedup(verdict.speedup_naive)} ${baseline}, ` : '';
   return `${speedup}${formatTimeUs(verdict.time_us)}`;
 }

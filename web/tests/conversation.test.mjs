@@ -3,8 +3,10 @@ import test from 'node:test';
 
 import {
   applyEvent,
+  baselineWords,
   endSentence,
   forgetLiveText,
+  givenWords,
   kernelBefore,
   newConversation,
   shownSample,
@@ -89,6 +91,17 @@ test('strange events change nothing', () => {
   ];
   strange.forEach(([event, data]) => applyEvent(state, {id: null, event, data}));
   assert.deepEqual(state, before);
+});
+
+test('a conversation says who wrote its baseline and its first kernel', () => {
+  const state = after([
+    {id: '1', event: 'baseline', data: {name: 'library', writer: 'library', message: 'Speedups are stated against it.'}},
+    {id: '2', event: 'given', data: {kernel: 'plain', writer: 'library', verdict: null}},
+  ]);
+  assert.equal(baselineWords(state), 'the library’s kernel');
+  assert.equal(givenWords(state), 'the library’s kernel');
+  assert.equal(baselineWords(after([])), 'the naive kernel');
+  assert.equal(givenWords(after([{id: '1', event: 'given', data: {kernel: 'mine', verdict: null}}])), 'your kernel');
 });
 
 test('the user\'s own kernel is turn -1', () => {

@@ -61,6 +61,7 @@ def converse(agents: Agents, task: pathlib.Path, samples: int, turns: int) -> di
     started = time.monotonic()
     kernels: list[dict[str, Any]] = []
     end: dict[str, Any] = {}
+    library: dict[str, Any] = {}
     problem = None
     try:
         for event in agents.optimize(task, turns=turns, samples=samples):
@@ -70,16 +71,19 @@ def converse(agents: Agents, task: pathlib.Path, samples: int, turns: int) -> di
             elif event.name == "verdict":
                 own = next(each for each in reversed(kernels) if (each["turn"], each["sample"]) == (event["turn"], event["sample"]))
                 own.update(status=event["verdict"]["status"], speedup=event["verdict"].get("speedup_naive"))
+            elif event.name == "baseline":
+                judged = event.get("verdict") or {}
+                library = {"status": judged.get("status"), "time_us": judged.get("time_us"), "message": event.get("message")}
             elif event.name == "end":
                 end = event.data
     except KernelwrightError as error:
         problem = str(error)
     return {"best": end.get("best"), "end": end.get("end"), "problem": problem or end.get("problem"), "verdicts": kernels,
-            "wall_s": round(time.monotonic() - started, 2)}
+            "library": library, "wall_s": round(time.monotonic() - started, 2)}
 
 
 def _outcome(result: dict[str, Any]) -> str:
     if result["best"]:
         speedup = result["best"].get("speedup")
-        return "right" + (f", {speedup:.2f} x the naive kernel" if speedup else "")
+        return "right" + (f", {speedup:.2f} x the library's kernel" if speedup else "")
     return result["problem"] or "no right kernel"

@@ -34,11 +34,10 @@ class Process:
 
     def __init__(self, command: list[str], environment: dict[str, str]) -> None:
         self._lines: collections.deque[str] = collections.deque(maxlen=_KEPT_LINES)
-        keeper = [sys.executable, "-m", "kernelwright.ray.keeper", str(os.getpid()), *command]
-        package = str(Path(__file__).resolve().parents[2])
-        paths = os.pathsep.join(path for path in (package, environment.get("PYTHONPATH", "")) if path)
+        # As a file: it needs nothing of this package, and importing Ray would take it a second.
+        keeper = [sys.executable, "-I", str(Path(__file__).with_name("keeper.py")), str(os.getpid()), *command]
         self._process = subprocess.Popen(keeper, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                         errors="replace", env={**environment, "PYTHONPATH": paths}, start_new_session=True)
+                                         errors="replace", env=environment, start_new_session=True)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -60,14 +59,14 @@ class Process:
             self._reader.join(5)  # what it said last is there
         return status
 
-    def stop(self, number: int) -> None:
-        """Asks it to stop, and ends it when it does not."""
-        if self._process.poll() is not None:
-            return
-        self._process.send_signal(number)
-        try:
-            self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
+    def ask_to_stop(self) -> None:
+        """At its next safe point."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """The program with its keeper."""
+        if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -128,9 +127,13 @@ class Rank:
         metrics = self._metrics.new() if self._metrics is not None else []
         return {"status": status, "lines": self._process.take_lines(), "metrics": metrics}
 
-    def stop(self, number: int = signal.SIGINT) -> None:
+    def ask_to_stop(self) -> None:
         if self._process is not None:
-            self._process.stop(number)
+            self._process.ask_to_stop()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
 
 
 class JudgeNode:
@@ -167,7 +170,7 @@ class JudgeNode:
     def _watch(self) -> None:
         while not self._ending:
             if self._process.poll() is not None and not self._ending:
-                time.sleep(0.2)
+                time.sleep(min(5.0, 0.2 * self._starts))  # one that cannot start, because its port is taken, must not fill the machine
                 self._process = self._start()
             time.sleep(0.1)
 

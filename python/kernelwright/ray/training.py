@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import subprocess
 import sys
 import time
@@ -29,7 +28,9 @@ from .actors import JudgeNode, Rank
 
 _LOOK_S = 0.3
 _ANSWER_S = 60.0
+_NOTICE_S = 3.0  # for Ray to see that with an actor a whole node is gone, before it is asked where there is room
 _INTERRUPTED = 130
+_KILLED = 128  # and above: by a signal
 
 
 class TrainingFailed(KernelwrightError):
@@ -50,6 +51,7 @@ class TrainingRequest:
     restarts: int = 20  # without a new step in between
     place_seconds: float = 120.0  # until fewer ranks are tried
     start_seconds: float = 600.0  # in which a judge must be ready
+    stop_seconds: float = 600.0  # in which ranks that are asked to stop must reach a safe point; then they are killed
     program: str | None = None
     judge_options: Sequence[str] = ()
     say: Callable[[str], None] = print
@@ -70,8 +72,12 @@ class _Lost(Exception):
     """A rank, its actor or its node is gone: the run must be started again."""
 
 
+class _Refused(_Lost):
+    """All ranks have ended with errors of their own."""
+
+
 class _Moved(Exception):
-    """A judge has another address."""
+    """A judge has another address, or will have one."""
 
 
 def knows_ranks(program: Path) -> bool:
@@ -80,12 +86,17 @@ def knows_ranks(program: Path) -> bool:
     return "--ranks" in said.stdout
 
 
+def secret_file(run: Path) -> Path:
+    """Beside the run's folder: the program begins a run in an empty one."""
+    return run.with_name(run.name + ".judge.secret")
+
+
 def run_secret(run: Path) -> bytes:
     """The secret of this run's judges: made once, so that a resumed run is judged with the same inputs."""
-    file = run / "judge.secret"
+    file = secret_file(run)
     if not file.exists():
-        run.mkdir(parents=True, exist_ok=True)
-        made = file.with_name(f"judge.secret.{os.getpid()}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        made = file.with_name(f"{file.name}.{os.getpid()}")
         made.touch(mode=0o600)
         made.write_text(secrets.token_hex(32) + "\n")
         made.replace(file)
@@ -143,6 +154,9 @@ class _Training:
         self._judges: list[Any] = []
         self._urls: list[str] = []
         self._fruitless = 0  # starts since the last new step
+        self._refused = 0  # and how many of them ended with the program's own errors
+        self._last_step: dict[str, int] = {}  # by stage
+        self._wrong_since: float | None = None  # that one of several ranks has ended, and others have not
         self.result = TrainingResult(self._run, request.ranks, 0, 0)
 
     def run(self) -> TrainingResult:
@@ -153,8 +167,13 @@ class _Training:
             while not self._try_once():
                 pass
             return self.result
+        except KeyboardInterrupt:
+            self._request.say("the ranks stop at a safe point")
+            self._stop_ranks()
+            self.result.interrupted = True
+            return self.result
         finally:
-            self._end_ranks(signal.SIGINT)
+            self._kill_ranks()
             for judge in filter(None, self._judges):
                 self._quietly(judge.end.remote())
                 self._quietly_kill(judge)
@@ -165,16 +184,25 @@ class _Training:
         try:
             self._replace_judges()
             self._start_ranks()
-            return self._watch()
-        except _Moved:
-            self._request.say("a judge has moved: the ranks stop at a safe point and start with its new address")
-            self._end_ranks(signal.SIGINT)
+            while not self._ended(self._look_at_ranks()):
+                self._look_at_judges()
+                time.sleep(_LOOK_S)
+            return True
+        except _Moved as problem:
+            self._request.say(f"{problem}: the ranks stop at a safe point and start again")
+            self._stop_ranks()
+            self._place_again_if_lost()
         except (_Lost, RayActorError, GetTimeoutError) as problem:
-            self._request.say(f"{str(problem).splitlines()[0]}; going on from the last checkpoint")
-            self._end_ranks(signal.SIGKILL)
+            self._kill_ranks()
             self._fruitless += 1
+            self._refused += isinstance(problem, _Refused)
+            if self._refused > 1:
+                raise TrainingFailed(f"kernelwright train was started twice: {problem}") from problem
             if self._fruitless > self._request.restarts:
                 raise TrainingFailed(f"started {self._fruitless} times without a new step; giving up") from problem
+            self._request.say(f"{str(problem).splitlines()[0]}; going on from the last checkpoint")
+            if not isinstance(problem, _Lost):
+                time.sleep(_NOTICE_S)
             self._place_again_if_lost()
         return False
 
@@ -184,11 +212,10 @@ class _Training:
         assert group is not None
         if group.wait(self._request.place_seconds):
             return
+        for index in range(self._placement.judges):
+            self._forget_judge(index)
         self._placement.remove()
-        for judge in filter(None, self._judges):
-            self._quietly_kill(judge)
         self._placement.place()
-        self._judges = [None] * self._placement.judges
 
     # Judges.
 
@@ -216,6 +243,7 @@ class _Training:
         for index, judge in enumerate(self._judges):
             if judge is not None and self._alive(judge):
                 continue
+            self._forget_judge(index)
             again = self._urls[index] != ""
             self._urls[index] = self._new_judge(index)
             self.result.judges_replaced += 1 if again else 0
@@ -238,7 +266,7 @@ class _Training:
         port = ray.get(self._ranks[0].free_port.remote(host), timeout=_ANSWER_S)
         arguments = ["train", str(self._run), *self._request.options]
         if self._urls:
-            arguments += ["--judge-on", ",".join(self._urls), "--judge-secret-file", str(self._run / "judge.secret")]
+            arguments += ["--judge-on", ",".join(self._urls), "--judge-secret-file", str(secret_file(self._run))]
         job = secrets.token_hex(8)
         meeting = secrets.token_hex(32)  # who does not know it cannot join
         for index, rank in enumerate(self._ranks):
@@ -246,29 +274,33 @@ class _Training:
             environment = {"RANK": str(index), "WORLD_SIZE": str(count), "LOCAL_RANK": str(beside[:index].count(beside[index])),
                            "LOCAL_WORLD_SIZE": str(beside.count(beside[index])), "MASTER_ADDR": host, "MASTER_PORT": str(port),
                            "TORCHELASTIC_RUN_ID": job, "KERNELWRIGHT_RANKS_SECRET": meeting}
-            if count == 1:
-                environment = {}
+            if self._request.ranks == 1:
+                environment = {}  # one of several that are gone goes on as they would have
             ray.get(rank.start.remote(arguments, environment, str(self._run)), timeout=_ANSWER_S)
         self.result.starts += 1
         self.result.ranks = count
+        self._wrong_since = None
         self._request.say(f"{count} rank{'s' if count > 1 else ''} started" + (f" for the {self.result.starts}. time" if
                                                                               self.result.starts > 1 else ""))
 
-    def _watch(self) -> bool:
-        while True:
-            # Of those that run; one that is gone raises.
-            looks = ray.get([rank.look.remote() for rank in self._ranks], timeout=_ANSWER_S)
-            for index, look in enumerate(looks):
-                for line in look["lines"]:
-                    self._request.say(f"[rank {index}] {line}" if len(looks) > 1 else line)
-                for metrics in look["metrics"]:
-                    self.result.last_metrics = metrics
-                    self.result.steps_seen += 1
-                    self._fruitless = 0
-            if self._ended([look["status"] for look in looks]):
-                return True
-            self._look_at_judges()
-            time.sleep(_LOOK_S)
+    def _look_at_ranks(self) -> list[int | None]:
+        """How each has ended, None of those that run; one whose actor is gone raises."""
+        looks = ray.get([rank.look.remote() for rank in self._ranks], timeout=_ANSWER_S)
+        for index, look in enumerate(looks):
+            for line in look["lines"]:
+                self._request.say(f"[rank {index}] {line}" if len(looks) > 1 else line)
+            for metrics in look["metrics"]:
+                self._note(metrics)
+        return [look["status"] for look in looks]
+
+    def _note(self, metrics: dict[str, Any]) -> None:
+        """A rank that was started again begins with the lines of before: only what goes further is new."""
+        self.result.last_metrics = metrics
+        stage, step = str(metrics.get("stage", "")), int(metrics.get("step", 0))
+        if step > self._last_step.get(stage, -1):
+            self._last_step[stage] = step
+            self.result.steps_seen += 1
+            self._fruitless = self._refused = 0
 
     def _ended(self, statuses: list[int | None]) -> bool:
         if all(status == 0 for status in statuses):
@@ -279,23 +311,37 @@ class _Training:
         wrong = [status for status in statuses if status not in (None, 0)]
         if not wrong:
             return False
-        # The program's own errors (a wrong option, a full disk) have small numbers; being killed has a large one, and other ranks
-        # that miss the dead one end with an error of their own.
-        if len(statuses) == 1 and wrong[0] is not None and 0 < wrong[0] < 128:
+        # The program's own errors (a wrong option, a full disk) have small numbers; being killed has a large one.
+        own = all(status is not None and 0 < status < _KILLED for status in statuses)
+        if own and len(statuses) == 1:
             raise TrainingFailed(f"kernelwright train ended with status {wrong[0]}")
-        raise _Lost(f"a rank ended with status {wrong[0]}")
+        # Of several, those that miss a dead one end with errors of their own: it takes them a moment.
+        if any(status is None for status in statuses) and all(0 < (status or 1) < _KILLED for status in statuses):
+            self._wrong_since = self._wrong_since or time.monotonic()
+            if time.monotonic() - self._wrong_since < _ANSWER_S:
+                return False
+        raise (_Refused if own else _Lost)(f"a rank ended with status {max(wrong, key=lambda status: status or 0)}")
 
     def _look_at_judges(self) -> None:
         """One that is gone comes back where it was, while the ranks go on with the others; one that had to move stops them."""
-        dead = [index for index, judge in enumerate(self._judges) if not self._is_there(judge)]
-        if not dead:
-            return
         before = list(self._urls)
-        for index in dead:
-            self._judges[index] = None
+        for index, judge in enumerate(self._judges):
+            if judge is None or not self._is_there(judge):
+                self._forget_judge(index)
+        if all(self._judges):
+            return
+        assert self._placement.group is not None
+        if not self._placement.group.wait(self._request.place_seconds):
+            raise _Moved(f"there is no room for a judge within {self._request.place_seconds:.0f} s")
         self._replace_judges()
         if self._urls != before:
-            raise _Moved
+            raise _Moved("a judge has moved")
+
+    def _forget_judge(self, index: int) -> None:
+        """So that nothing of it holds the place of its successor."""
+        if self._judges[index] is not None:
+            self._quietly_kill(self._judges[index])
+            self._judges[index] = None
 
     def _is_there(self, judge: Any) -> bool:
         try:
@@ -306,8 +352,20 @@ class _Training:
             return True  # it is busy; the ranks see by themselves whether it answers
         return True
 
-    def _end_ranks(self, number: int) -> None:
-        self._wait_quietly([self._quietly(rank.stop.remote(number)) for rank in self._ranks])
+    def _stop_ranks(self) -> None:
+        """At a safe point, where they reach one in time."""
+        for rank in self._ranks:
+            self._quietly(rank.ask_to_stop.remote())
+        end = time.monotonic() + self._request.stop_seconds
+        try:
+            while time.monotonic() < end and any(status is None for status in self._look_at_ranks()):
+                time.sleep(_LOOK_S)
+        except (RayActorError, GetTimeoutError):
+            pass  # one is gone; the others end without it
+        self._kill_ranks()
+
+    def _kill_ranks(self) -> None:
+        self._wait_quietly([rank.kill.remote() for rank in self._ranks])
         for rank in self._ranks:
             self._quietly_kill(rank)
         self._ranks = []

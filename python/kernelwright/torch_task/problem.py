@@ -71,6 +71,16 @@ def valid_shapes(problem: Problem, sizes: Sizes) -> Shapes | None:
         return None
 
 
+def multiply_adds(problem: Problem, sizes: Sizes) -> int:
+    """Of the products and convolutions that the module computes."""
+    from torch.utils.flop_counter import FlopCounterMode
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        built = problem.build(sizes)
+        with FlopCounterMode(display=False) as counter:
+            built.module(*built.inputs)
+    return counter.get_total_flops() // 2
+
+
 def trace_at(problem: Problem, sizes: Sizes, fake: bool) -> TracedGraph:
     try:
         if fake:

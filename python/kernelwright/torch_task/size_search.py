@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .problem import Problem, Shapes, valid_shapes
+from .problem import Problem, Shapes, multiply_adds, valid_shapes
 from .size_expressions import Sizes
 
 small_elements = 60_000  # all tensors of a small size together, where the fixed shapes allow it
 tensor_elements = 2**31 - 1  # the program refuses larger ones
+# Of a train size that is checked without a GPU: where an output depends on all that comes before it, as behind a batch norm, a judge
+# executes all of it.
+derived_multiply_adds = 2**31
 
 _batches = (3, 2, 4, 5, 6, 8, 16)
 _features = (5, 7, 6, 8, 9, 12, 10, 15, 16, 20, 24, 32, 36, 48, 49, 60, 64, 96, 128, 192, 256, 384, 512)
@@ -144,7 +147,8 @@ class SizeSearch:
         while True:
             shapes = self.shapes(train)
             too_large = shapes is not None and (max(shapes.elements()) > tensor_elements or
-                                                sum(shapes.elements()) > (self.train_elements or 2**62))
+                                                sum(shapes.elements()) > (self.train_elements or 2**62) or
+                                                self._too_much_work(train))
             if not too_large:
                 break
             halves = [{**train, name: train[name] // 2} for name in sorted(names, key=lambda name: -train[name]) if train[name] >= 4]
@@ -157,6 +161,9 @@ class SizeSearch:
             reason = "without a GPU no more can be checked" if self.train_elements else "a tensor would have over 2^31 - 1 elements"
             notes.append(f"the train size is smaller than the problem's: {changed}; {reason}")
         return train
+
+    def _too_much_work(self, train: Sizes) -> bool:
+        return self.train_elements is not None and multiply_adds(self.problem, train) > derived_multiply_adds
 
     def _holdout(self, train: Sizes, names: list[str], shown: list[Sizes]) -> list[Sizes]:
         current = dict(train)

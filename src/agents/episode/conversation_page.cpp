@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/episode/library_kernel.h"
 #include "kernel/judge/baseline.h"
 
 namespace kw {
@@ -25,7 +26,7 @@ std::string finding_text(const VerdictFinding& finding) {
 }
 
 // The small table under a kernel.
-ReportFacts verdict_facts(const Verdict& verdict, const TurnSample* sample) {
+ReportFacts verdict_facts(Baseline naive, const Verdict& verdict, const TurnSample* sample) {
   ReportFacts facts;
   const auto failed =
       std::count_if(verdict.cases.begin(), verdict.cases.end(), [](const CaseVerdict& one) { return !one.ok; });
@@ -35,7 +36,7 @@ ReportFacts verdict_facts(const Verdict& verdict, const TurnSample* sample) {
   for (const SizedTime& time : verdict.times)
     facts.emplace_back(to_string(time.sizes),
                        fmt::format("{:.2f} us{}", time.time_us,
-                                   time.naive_us ? fmt::format(", naive {:.2f} us", *time.naive_us) : ""));
+                                   time.naive_us ? fmt::format(", {} {:.2f} us", name_of(naive), *time.naive_us) : ""));
   for (const KernelUse& use : verdict.resources)
     facts.emplace_back(
         use.kernel, fmt::format("{} registers, {} bytes shared, occupancy {:.0f} %{}", use.registers, use.shared_bytes,
@@ -47,14 +48,14 @@ ReportFacts verdict_facts(const Verdict& verdict, const TurnSample* sample) {
   return facts;
 }
 
-void add_verdict(ReportTurn& turn, const Verdict& verdict, const TurnSample* sample) {
+void add_verdict(ReportTurn& turn, Baseline naive, const Verdict& verdict, const TurnSample* sample) {
   turn.status = to_string(verdict.status);
   turn.good = rank_of(verdict).right;
   turn.summary = verdict.summary;
-  turn.speed = speed_text(verdict);
+  turn.speed = speed_text(naive, verdict);
   turn.limiter = verdict.correct ? verdict.limiter : "";
   for (const VerdictFinding& finding : verdict.findings) turn.findings.push_back(finding_text(finding));
-  turn.facts = verdict_facts(verdict, sample);
+  turn.facts = verdict_facts(naive, verdict, sample);
 }
 
 ReportTurn report_turn(const Episode& episode, const Turn& turn) {
@@ -67,12 +68,17 @@ ReportTurn report_turn(const Episode& episode, const Turn& turn) {
   report.kernel = sample.kernel;
   if (turn.role == AgentRole::optimizer) report.given = kernel_of(episode, turn.given_turn);
   if (sample.verdict) {
-    add_verdict(report, *sample.verdict, &sample);
+    add_verdict(report, naive_baseline(episode), *sample.verdict, &sample);
   } else {
     report.status = sample.skipped ? "skipped" : to_string(sample.outcome);
     report.summary = sample.message;
   }
   return report;
+}
+
+// Who wrote the kernel that it began with, where a turn names its agent.
+std::string agent_of_given(const Episode& episode) {
+  return episode.request.kernel_writer == KernelWriter::library ? "library" : "given";
 }
 
 ReportTable samples_table(const Episode& episode) {
@@ -112,8 +118,10 @@ std::vector<ReportFigure> figures_of(const Episode& episode) {
   if (episode.best) {
     const Verdict& best = verdict_of(episode, *episode.best);
     if (best.speedup_naive)
-      figures.push_back({fmt::format("{:.2f} x", *best.speedup_naive), "the naive kernel's speed",
-                         *episode.best < 0 ? "the given kernel" : fmt::format("turn {}", *episode.best + 1)});
+      figures.push_back({fmt::format("{:.2f} x", *best.speedup_naive),
+                         fmt::format("the speed of {}", words_of(naive_baseline(episode))),
+                         *episode.best < 0 ? std::string(words_of_given(episode))
+                                           : fmt::format("turn {}, by the agents", *episode.best + 1)});
   } else {
     figures.push_back({"none", "kernel is right", ""});
   }
@@ -128,15 +136,15 @@ std::vector<ReportFigure> figures_of(const Episode& episode) {
 std::string purpose_of(const Episode& episode, const Turn& turn) {
   if (turn.role != AgentRole::optimizer) return "";
   const bool right = rank_of(verdict_of(episode, turn.given_turn)).right;
-  const std::string whose =
-      turn.given_turn < 0 ? "the given kernel" : fmt::format("the kernel of turn {}", turn.given_turn + 1);
+  const std::string whose = turn.given_turn < 0 ? std::string(words_of_given(episode))
+                                                : fmt::format("the kernel of turn {}", turn.given_turn + 1);
   return fmt::format("{} {}", right ? "improves" : "repairs", whose);
 }
 
-std::string speed_text(const Verdict& verdict) {
+std::string speed_text(Baseline naive, const Verdict& verdict) {
   if (!verdict.correct || !verdict.time_us) return "";
   if (!verdict.speedup_naive) return fmt::format("{:.2f} us", *verdict.time_us);
-  return fmt::format("{}, {:.2f} us", speedup_text(Baseline::naive, *verdict.speedup_naive), *verdict.time_us);
+  return fmt::format("{}, {:.2f} us", speedup_text(naive, *verdict.speedup_naive), *verdict.time_us);
 }
 
 std::string end_text(const Episode& episode) {
@@ -166,9 +174,9 @@ ReportConversation report_conversation(const Episode& episode) {
   ReportConversation conversation{task.name, task.summary, task.pytorch, {}};
   if (episode.given_verdict) {
     ReportTurn given;
-    given.agent = "given";
+    given.agent = agent_of_given(episode);
     given.kernel = episode.request.kernel;
-    add_verdict(given, *episode.given_verdict, nullptr);
+    add_verdict(given, naive_baseline(episode), *episode.given_verdict, nullptr);
     conversation.turns.push_back(std::move(given));
   }
   for (const Turn& turn : episode.turns) conversation.turns.push_back(report_turn(episode, turn));
@@ -180,14 +188,16 @@ std::string conversation_page(const Episode& episode, const ReportFacts& facts) 
   HtmlReport report;
   report.title = task.name;
   report.subtitle = task.summary;
+  if (const std::string library = library_text(episode); !library.empty())
+    report.subtitle += (report.subtitle.empty() ? "" : " ") + library;
   report.figures = figures_of(episode);
   report.conversations.push_back(report_conversation(episode));
   if (episode.best) {
     ReportConversation best{"The best kernel", "", "", {}};
     ReportTurn turn;
-    turn.agent = *episode.best < 0 ? "given" : fmt::format("of turn {}", *episode.best + 1);
+    turn.agent = *episode.best < 0 ? agent_of_given(episode) : fmt::format("of turn {}", *episode.best + 1);
     turn.kernel = kernel_of(episode, *episode.best);
-    add_verdict(turn, verdict_of(episode, *episode.best), nullptr);
+    add_verdict(turn, naive_baseline(episode), verdict_of(episode, *episode.best), nullptr);
     best.turns.push_back(std::move(turn));
     report.conversations.push_back(std::move(best));
   }

@@ -11,8 +11,8 @@ namespace kw {
 
 // "repairs turn 1's kernel", "improves the given kernel"; empty for the Generator.
 std::string purpose_of(const Episode& episode, const Turn& turn);
-// "2.10 x naive, 14.2 us"; empty without a time.
-std::string speed_text(const Verdict& verdict);
+// "2.10 x naive, 14.2 us", or "2.10 x library, ..." where that wrote the task's naive kernel; empty without a time.
+std::string speed_text(Baseline naive, const Verdict& verdict);
 // Why it ended, for a person.
 std::string end_text(const Episode& episode);
 

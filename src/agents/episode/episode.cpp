@@ -55,6 +55,30 @@ const Verdict& verdict_of(const Episode& episode, int turn) {
   return *verdict;
 }
 
+std::string_view name_of(KernelWriter writer) {
+  switch (writer) {
+    case KernelWriter::user:
+      return "user";
+    case KernelWriter::library:
+      return "library";
+    case KernelWriter::agent:
+      return "agent";
+  }
+  return "";
+}
+
+Baseline naive_baseline(const Episode& episode) {
+  return episode.naive_writer == KernelWriter::library ? Baseline::library : Baseline::naive;
+}
+
+KernelWriter writer_of(const Episode& episode, int turn) {
+  return turn < 0 ? episode.request.kernel_writer : KernelWriter::agent;
+}
+
+std::string_view words_of_given(const Episode& episode) {
+  return words_of(episode.request.kernel_writer == KernelWriter::library ? Baseline::library : Baseline::given);
+}
+
 KernelRank rank_of(const Verdict& verdict) {
   const RewardFacts facts = facts_of(verdict);
   KernelRank rank;

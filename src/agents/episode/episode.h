@@ -13,6 +13,7 @@
 #include "agents/agent/answer.h"
 #include "agents/agent/prompt_values.h"
 #include "base/agent_role.h"
+#include "kernel/judge/baseline.h"
 #include "kernel/judge/verdict.h"
 #include "kernel/task/task.h"
 #include "model/rollout/generation.h"
@@ -68,6 +69,17 @@ enum class EpisodeEnd : std::uint8_t {
 };
 std::string_view to_string(EpisodeEnd end);
 
+// Who wrote a kernel: a person, the library of kernels (agents/program), or an agent.
+enum class KernelWriter : std::uint8_t { user, library, agent };
+std::string_view name_of(KernelWriter writer);
+
+// What the library of kernels does for a conversation. Training and exams ask nothing of it.
+enum class LibraryUse : std::uint8_t {
+  none,
+  baseline,  // its kernel is what speedups are stated against, where the task has no naive one
+  begin,     // that, and the conversation begins with it
+};
+
 // What starts a conversation.
 struct EpisodeRequest {
   std::uint64_t number = 0;  // chooses the random numbers, together with the seed
@@ -79,6 +91,15 @@ struct EpisodeRequest {
   std::optional<std::uint64_t> first_seed = {};  // of the first turn's answers, instead of one by seed and number
   // Tells it apart, in a store, from one that is equal in everything else: two users may ask the same.
   std::string name = {};
+  KernelWriter kernel_writer = KernelWriter::user;  // of `kernel`
+  LibraryUse library = LibraryUse::none;
+};
+
+// See library_kernel.h.
+struct LibraryKernel {
+  std::string kernel;                      // empty: there is none
+  std::shared_ptr<const Verdict> verdict;  // null: it was not judged
+  std::string problem;                     // why it is not used, one sentence; empty: it is
 };
 
 // Which kernel: of a turn's chosen sample. -1: the one that the conversation began with.
@@ -87,7 +108,9 @@ using KernelTurn = std::optional<int>;
 struct Episode {
   std::uint64_t ticket = 0;  // of the engine that took it
   EpisodeRequest request;
-  std::shared_ptr<const Verdict> given_verdict;  // of request.kernel; null without one
+  std::optional<LibraryKernel> library;            // where it was asked for one
+  KernelWriter naive_writer = KernelWriter::user;  // of the task's naive kernel; library: it came without one
+  std::shared_ptr<const Verdict> given_verdict;    // of request.kernel; null without one
   std::vector<Turn> turns;
   KernelTurn current;  // what the next turn works on; none: there is no kernel yet
   KernelTurn best;     // none: no kernel was right
@@ -102,6 +125,11 @@ struct Episode {
 const TurnSample& chosen_sample(const Turn& turn);
 const std::string& kernel_of(const Episode& episode, int turn);
 const Verdict& verdict_of(const Episode& episode, int turn);
+KernelWriter writer_of(const Episode& episode, int turn);
+// What the task's naive kernel is called, over which the verdicts' `speedup_naive` is.
+Baseline naive_baseline(const Episode& episode);
+// Of the kernel that it began with: "the given kernel", "the library's kernel".
+std::string_view words_of_given(const Episode& episode);
 
 // How good a kernel is for going on with: right ones by speed, then by how far wrong ones got. A kernel that the judge
 // does not believe (an exploit's flag) is wrong.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/episode/library_kernel.h"
 #include "agents/episode/running_episode.h"
 #include "base/check.h"
 #include "base/interrupt.h"
@@ -12,8 +13,10 @@
 namespace kw {
 namespace {
 
-// A verdict's tag names the episode and what of it is judged: 0 the given kernel, else sample + 1.
+// A verdict's tag names the episode and what of it is judged: 0 the given kernel, the last one the library's, else
+// sample + 1.
 constexpr int sample_bits = 16;
+constexpr std::size_t library_place = (std::size_t{1} << sample_bits) - 1;
 std::uint64_t judge_tag(std::uint64_t episode, std::size_t place) { return (episode << sample_bits) | place; }
 
 // One episode's trouble keeps no other from what has come for it.
@@ -222,6 +225,14 @@ void EpisodeEngine::judge_kernel(Running& running, const std::string& kernel, st
   running.kernels.push_back(judges_.submit_now(episode.request.task, kernel, std::move(slot)));
 }
 
+void EpisodeEngine::judge_library(Running& running) {
+  ++statistics_.kernels;
+  const Episode& episode = running.episode;
+  running.library_task = task_with_library(episode.request.task, episode.library->kernel);
+  auto slot = judged_.slot(judge_tag(episode.ticket, library_place));
+  running.kernels.push_back(judges_.submit_now(running.library_task, episode.library->kernel, std::move(slot)));
+}
+
 Result<void> EpisodeEngine::take_judged() {
   Result<void> problem;
   for (VerdictBox::Judged& judged : judged_.take()) {
@@ -229,8 +240,11 @@ Result<void> EpisodeEngine::take_judged() {
     if (found == running_.end()) continue;  // cancelled when it was being judged
     Running& running = *found->second;
     const std::size_t place = judged.tag & ((std::uint64_t{1} << sample_bits) - 1);
-    note(problem, place > 0 ? take_verdict(running, place - 1, std::move(judged.verdict))
-                            : take_given_verdict(running, std::move(judged.verdict)));
+    if (place == library_place)
+      note(problem, take_library_verdict(running, std::move(judged.verdict)));
+    else
+      note(problem, place > 0 ? take_verdict(running, place - 1, std::move(judged.verdict))
+                              : take_given_verdict(running, std::move(judged.verdict)));
   }
   return problem;
 }

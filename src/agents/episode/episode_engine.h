@@ -133,6 +133,7 @@ class EpisodeEngine {
   Result<void> cancel_now(const std::vector<std::uint64_t>& tickets);
   Result<void> admit();
   Result<void> begin(Running& running);
+  Result<void> take_library_verdict(Running& running, std::shared_ptr<const Verdict> verdict);
   Result<EpisodeEnd> read_stored(Running& running);
   Result<void> stored(Running& running, Result<void> result);
   Result<void> take_given_verdict(Running& running, std::shared_ptr<const Verdict> verdict);
@@ -144,6 +145,7 @@ class EpisodeEngine {
   Result<void> close_turn_if_judged(Running& running);
   Result<void> end(Running& running, EpisodeEnd end, std::string problem = "");
   void judge_kernel(Running& running, const std::string& kernel, std::size_t place);
+  void judge_library(Running& running);
   Result<void> take_judged();
   void cancel_late();
 

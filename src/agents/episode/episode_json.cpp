@@ -20,11 +20,26 @@ Json verdict_json(const Verdict& verdict, JsonDetail detail) {
   return json;
 }
 
+// What speedups are stated against; null: nothing that is known before.
+Json baseline_json(const Episode& episode) {
+  if (episode.request.task->naive.empty()) return nullptr;
+  return {{"name", name_of(naive_baseline(episode))},
+          {"writer", name_of(episode.naive_writer)},
+          {"kernel", episode.request.task->naive}};
+}
+
+Json library_json(const LibraryKernel& library, JsonDetail detail) {
+  return {{"kernel", library.kernel.empty() ? Json(nullptr) : Json(library.kernel)},
+          {"verdict", library.verdict ? verdict_json(*library.verdict, detail) : Json(nullptr)},
+          {"problem", library.problem}};
+}
+
 Json sample_json(const TurnSample& sample, JsonDetail detail) {
   return {{"outcome", to_string(sample.outcome)},
           {"message", sample.message},
           {"text", sample.text},
           {"kernel", sample.kernel.empty() ? Json(nullptr) : Json(sample.kernel)},
+          {"writer", sample.kernel.empty() ? Json(nullptr) : Json(name_of(KernelWriter::agent))},
           {"said", sample.said},
           {"strategies", names_of(sample.strategies)},
           {"predicted_correct", number(sample.predicted_correct)},
@@ -83,9 +98,13 @@ Json to_json(const Episode& episode, JsonDetail detail) {
     json["seconds"] = episode.seconds;
     json["resumed_turns"] = episode.resumed;
   }
+  json["baseline"] = baseline_json(episode);
+  if (episode.library) json["library"] = library_json(*episode.library, detail);
   json["given"] = nullptr;
   if (episode.given_verdict)
-    json["given"] = {{"kernel", episode.request.kernel}, {"verdict", verdict_json(*episode.given_verdict, detail)}};
+    json["given"] = {{"kernel", episode.request.kernel},
+                     {"writer", name_of(episode.request.kernel_writer)},
+                     {"verdict", verdict_json(*episode.given_verdict, detail)}};
   json["turns"] = Json::array();
   for (const Turn& turn : episode.turns) json["turns"].push_back(turn_json(turn, detail));
   json["trajectory"] = trajectory_json(episode);
@@ -93,6 +112,7 @@ Json to_json(const Episode& episode, JsonDetail detail) {
   json["best"] = nullptr;
   if (episode.best)
     json["best"] = {{"turn", *episode.best},
+                    {"writer", name_of(writer_of(episode, *episode.best))},
                     {"kernel", kernel_of(episode, *episode.best)},
                     {"verdict", verdict_json(verdict_of(episode, *episode.best), detail)}};
   return json;

@@ -1,6 +1,7 @@
 // The steps of one conversation: from one question, over answers and verdicts, to the next.
 
 #include "agents/episode/episode_engine.h"
+#include "agents/episode/library_kernel.h"
 #include "agents/episode/running_episode.h"
 #include "agents/normal_form/launcher_order.h"
 #include "base/log.h"
@@ -36,9 +37,16 @@ Result<void> EpisodeEngine::stored(Running& running, Result<void> result) {
   return {};
 }
 
-// Goes on where the store says it was.
+// Goes on where the store says it was. The library's kernel comes first: what a store calls an episode depends on it.
 Result<void> EpisodeEngine::begin(Running& running) {
   Episode& episode = running.episode;
+  if (!episode.library && asks_library(episode.request)) {
+    episode.library = library_kernel(*episode.request.task);
+    if (!episode.library->kernel.empty()) {
+      judge_library(running);
+      return {};
+    }
+  }
   // A kernel that the user gave has the names that the task has; the agents' own kernels have those that they learned.
   running.asked =
       normal_form(*episode.request.task, episode.request.kernel.empty() ? AskedNames::learned : AskedNames::kept);
@@ -58,6 +66,12 @@ Result<void> EpisodeEngine::begin(Running& running) {
     return {};
   }
   return ask(running);
+}
+
+Result<void> EpisodeEngine::take_library_verdict(Running& running, std::shared_ptr<const Verdict> verdict) {
+  running.kernels.clear();
+  take_library_kernel(running.episode, std::move(running.library_task), std::move(verdict));
+  return begin(running);
 }
 
 Result<void> EpisodeEngine::take_given_verdict(Running& running, std::shared_ptr<const Verdict> verdict) {

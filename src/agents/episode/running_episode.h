@@ -24,9 +24,10 @@ struct EpisodeEngine::Running {
   std::shared_ptr<const Manner> manner;
   std::string identity;  // in the store; empty: it is not stored
   Episode episode;
-  NormalForm asked;     // the task as agents read it
-  Turn turn;            // the one that is being taken
-  std::string held_to;  // its answers: the launcher's parameters
+  std::shared_ptr<const Task> library_task;  // what the library's kernel is judged for
+  NormalForm asked;                          // the task as agents read it
+  Turn turn;                                 // the one that is being taken
+  std::string held_to;                       // its answers: the launcher's parameters
   RequestId request = 0;
   std::vector<JudgePool::Ticket> kernels;  // that the judge was asked about since the last question
   std::size_t unjudged = 0;

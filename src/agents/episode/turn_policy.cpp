@@ -69,7 +69,9 @@ Result<void> check_options(const EpisodeOptions& options) {
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature) || !(options.top_p > 0) || options.top_k < 0)
     return Error{"sampling needs temperature >= 0, top_p > 0 and top_k >= 0", "", {}};
   if (options.baseline == Baseline::library)
-    return Error{"a conversation has no library's kernel to be compared with", "naive, given or pytorch", {}};
+    return Error{"the library's kernel is compared with as the naive one of a task that has none",
+                 "naive, given or pytorch",
+                 {}};
   if (options.asked_speedup && options.baseline != Baseline::naive)
     return Error{"prompts name speedups over the naive kernel", "leave the target out of them", {}};
   if (options.answer_tokens < 1) return Error{"an answer needs at least one token", "", {}};

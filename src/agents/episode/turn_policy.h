@@ -32,7 +32,7 @@ struct EpisodeOptions {
   ContinueFrom from = ContinueFrom::best;
 
   // It ends early when the best kernel has this speedup over the baseline, or a turn's kernel this reward.
-  Baseline baseline = Baseline::naive;  // not library: a conversation has none
+  Baseline baseline = Baseline::naive;  // not library: where that is the baseline, it is the task's naive kernel
   std::optional<double> stop_speedup;
   std::optional<double> stop_reward;
   std::optional<double> asked_speedup;  // the target that prompts name; over naive, as agents have learned it

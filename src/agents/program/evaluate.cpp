@@ -85,10 +85,10 @@ class Evaluator {
     if (node.kind == NodeKind::input) return take_input(node, made, inputs);
     KW_TRY(const Index over, shape_at(node.over));
     if (node.kind == NodeKind::scatter) return scatter(node, made, over);
-    Index at(made.shape.size() + over.size(), 0);
-    axes_ = &at;
+    axes_.assign(made.shape.size() + over.size(), 0);
+    Index& at = axes_;
     if (count == 0) return {};
-    if (node.kind == NodeKind::scan) return scan(node, made, at);
+    if (node.kind == NodeKind::scan) return scan(node, made);
     Index outer(made.shape.size(), 0), inner(over.size(), 0);
     for (std::size_t place = 0; place < size; ++place) {
       std::copy(outer.begin(), outer.end(), at.begin());
@@ -182,7 +182,8 @@ class Evaluator {
     std::int64_t best = 0;
   };
 
-  Result<void> scan(const Node& node, EvaluatedTensor& made, Index& at) {
+  Result<void> scan(const Node& node, EvaluatedTensor& made) {
+    Index& at = axes_;
     const auto axis = static_cast<std::size_t>(node.axis);
     Index outer(made.shape.size(), 0), rows = made.shape;
     const std::int64_t length = rows[axis];
@@ -203,8 +204,8 @@ class Evaluator {
   }
 
   Result<void> scatter(const Node& node, EvaluatedTensor& made, const Index& over) {
-    Index at(made.shape.size(), 0);
-    axes_ = &at;
+    axes_.assign(made.shape.size(), 0);
+    Index& at = axes_;
     std::size_t place = 0;
     if (count_of(made.shape) > 0) {
       do {
@@ -244,7 +245,9 @@ class Evaluator {
       }
     };
     const auto real = [&](std::size_t i, auto element) { made.real[i] = static_cast<double>(element); };
-    const auto whole = [&](std::size_t i, auto element) { made.whole[i] = static_cast<std::int64_t>(element); };
+    const auto whole = [&](std::size_t i, auto element) {
+      made.whole[i] = static_cast<std::int64_t>(element + 0);
+    };  // an int first
     switch (node.dtype) {
       case Dtype::float32:
         each(float{}, real);
@@ -307,7 +310,7 @@ class Evaluator {
       case TermKind::extent:
         return values_[at];
       case TermKind::axis:
-        return {0, (*axes_)[static_cast<std::size_t>(term.whole)]};
+        return {0, axes_[static_cast<std::size_t>(term.whole)]};
       default:
         break;
     }
@@ -356,7 +359,7 @@ class Evaluator {
   std::vector<EvaluatedTensor> tensors_;
   std::vector<std::int64_t> stamps_;
   std::vector<Scalar> values_;
-  const Index* axes_ = nullptr;
+  Index axes_;  // where the element is that is computed
   std::int64_t stamp_ = 0, steps_ = 0;
   std::string fault_;
 };

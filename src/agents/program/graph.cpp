@@ -234,7 +234,8 @@ TermId identity_of(Graph& graph, Combine combine, Dtype dtype) {
     return floating ? graph.real(value, dtype) : graph.whole(static_cast<std::int64_t>(value), dtype);
   };
   const auto extreme = [&](bool lowest) {
-    if (floating) return graph.real(lowest ? -INFINITY : INFINITY, dtype);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (floating) return graph.real(lowest ? -infinity : infinity, dtype);
     using Limits = std::numeric_limits<std::int64_t>;
     if (dtype == Dtype::int64) return graph.whole(lowest ? Limits::min() : Limits::max(), dtype);
     if (dtype == Dtype::int32) return graph.whole(lowest ? INT32_MIN : INT32_MAX, dtype);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <limits>
 
 #include "agents/program/lowering.h"
 
@@ -44,7 +44,7 @@ Value lower_attention(Lowering& to, const Arguments& a) {
     if (a.has("scale")) return to.multiply(t[0], to.number_term(a["scale"], type));
     return to.multiply(t[0], to.graph.apply(ScalarOp::reciprocal_root, to.number_term(Value::of_whole(depth), type)));
   });
-  const TermId lowest = to.number(-INFINITY, type);
+  const TermId lowest = to.number(-std::numeric_limits<double>::infinity(), type);
   if (to.flag(a["is_causal"], "is_causal")) {
     const NodeId open = scores;
     scores = to.map(type, to.shape(open), [&](const Axes& at) {

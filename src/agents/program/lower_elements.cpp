@@ -1,135 +1,16 @@
-// Operations on each element alone: arithmetic, comparisons, functions, activations, casts.
+// Operations on each element alone: arithmetic, comparisons, functions.
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "agents/program/lowering.h"
+#include "agents/program/elementwise.h"
 
 namespace kw::program {
 namespace {
 
 using Terms = std::vector<TermId>;
-
-// An activation or function of one tensor, in floating point; whole numbers become float32 first.
-template <class Body>
-Value of_real(Lowering& to, const Arguments& a, const Body& body) {
-  const NodeId x = to.floating(to.tensor(a["input"]));
-  return Value::of(to.elements(std::vector<NodeId>{x}, [&](const Terms& t) { return body(t[0]); }));
-}
-
-struct Functions {
-  Lowering& to;
-  Graph& g;
-  explicit Functions(Lowering& lowering) : to(lowering), g(lowering.graph) {}
-  TermId of(TermId like, double value) const { return to.number(value, g.term(like).dtype); }
-  TermId apply(ScalarOp op, TermId x) const { return g.apply(op, x); }
-  TermId apply(ScalarOp op, TermId x, double y) const { return g.apply(op, x, of(x, y)); }
-  TermId sigmoid(TermId x) const {
-    return to.divide(of(x, 1), to.plus(apply(ScalarOp::exp, apply(ScalarOp::negate, x)), 1));
-  }
-  // log(1 + exp(x)) without overflow: max(x, 0) + log1p(exp(-|x|)).
-  TermId softplus(TermId x) const {
-    const TermId small = apply(ScalarOp::exp, apply(ScalarOp::negate, apply(ScalarOp::absolute, x)));
-    return to.add(apply(ScalarOp::maximum, x, 0), apply(ScalarOp::log1p, small));
-  }
-  TermId clamp(TermId x, double low, double high) const {
-    return apply(ScalarOp::minimum, apply(ScalarOp::maximum, x, low), high);
-  }
-  TermId positive(TermId x) const { return g.apply(ScalarOp::less, of(x, 0), x); }
-};
-
-// x > 0 ? x : alpha * (exp(x / by) - 1), all times `scale`.
-TermId exponential_unit(const Functions& f, TermId x, double alpha, double by, double scale) {
-  const TermId inner = f.apply(ScalarOp::expm1, f.to.times(x, by));
-  return f.to.times(f.g.select(f.positive(x), x, f.to.times(inner, alpha)), scale);
-}
-
-Value lower_gelu(Lowering& to, const Arguments& a) {
-  const std::string approximate = to.text(a["approximate"], "approximate");
-  const Functions f(to);
-  return of_real(to, a, [&](TermId x) {
-    if (approximate == "none") {
-      const TermId inner = f.apply(ScalarOp::erf, to.times(x, std::numbers::sqrt2 / 2));
-      return to.multiply(to.times(x, 0.5), to.plus(inner, 1));
-    }
-    const TermId cube = to.multiply(to.multiply(x, x), x);
-    const TermId inner = to.times(to.add(x, to.times(cube, 0.044715)), std::sqrt(2 / std::numbers::pi));
-    return to.multiply(to.times(x, 0.5), to.plus(f.apply(ScalarOp::tanh, inner), 1));
-  });
-}
-
-// Activations of one tensor and at most two constants, `a` and `b`.
-struct Activation {
-  std::string_view name;
-  TermId (*body)(const Functions& f, TermId x, double a, double b);
-};
-
-// clang-format off
-const Activation activations[] = {
-    {"sigmoid", [](const Functions& f, TermId x, double, double) { return f.sigmoid(x); }},
-    {"expit", [](const Functions& f, TermId x, double, double) { return f.sigmoid(x); }},
-    {"silu", [](const Functions& f, TermId x, double, double) { return f.to.multiply(x, f.sigmoid(x)); }},
-    {"swish", [](const Functions& f, TermId x, double, double) { return f.to.multiply(x, f.sigmoid(x)); }},
-    {"mish", [](const Functions& f, TermId x, double, double) {
-       return f.to.multiply(x, f.apply(ScalarOp::tanh, f.softplus(x))); }},
-    {"logsigmoid", [](const Functions& f, TermId x, double, double) {
-       return f.apply(ScalarOp::negate, f.softplus(f.apply(ScalarOp::negate, x))); }},
-    {"softsign", [](const Functions& f, TermId x, double, double) {
-       return f.to.divide(x, f.to.plus(f.apply(ScalarOp::absolute, x), 1)); }},
-    {"tanhshrink", [](const Functions& f, TermId x, double, double) {
-       return f.to.subtract(x, f.apply(ScalarOp::tanh, x)); }},
-    {"hardsigmoid", [](const Functions& f, TermId x, double, double) {
-       return f.to.divide(f.clamp(f.to.plus(x, 3), 0, 6), f.of(x, 6)); }},
-    {"hardswish", [](const Functions& f, TermId x, double, double) {
-       return f.to.divide(f.to.multiply(x, f.clamp(f.to.plus(x, 3), 0, 6)), f.of(x, 6)); }},
-    {"relu6", [](const Functions& f, TermId x, double, double) { return f.clamp(x, 0, 6); }},
-    {"selu", [](const Functions& f, TermId x, double, double) {
-       return exponential_unit(f, x, 1.6732632423543772848, 1, 1.0507009873554804934); }},
-    {"elu", [](const Functions& f, TermId x, double a, double) { return exponential_unit(f, x, a, 1, 1); }},
-    {"celu", [](const Functions& f, TermId x, double a, double) { return exponential_unit(f, x, a, 1 / a, 1); }},
-    {"leaky_relu", [](const Functions& f, TermId x, double a, double) {
-       return f.g.select(f.positive(x), x, f.to.times(x, a)); }},
-    {"hardtanh", [](const Functions& f, TermId x, double a, double b) { return f.clamp(x, a, b); }},
-    {"threshold", [](const Functions& f, TermId x, double a, double b) {
-       return f.g.select(f.g.apply(ScalarOp::less, f.of(x, a), x), x, f.of(x, b)); }},
-    {"hardshrink", [](const Functions& f, TermId x, double a, double) {
-       return f.g.select(f.g.apply(ScalarOp::less_equal, f.apply(ScalarOp::absolute, x), f.of(x, a)), f.of(x, 0), x); }},
-    {"softshrink", [](const Functions& f, TermId x, double a, double) {
-       const TermId low = f.g.select(f.g.apply(ScalarOp::less, x, f.of(x, -a)), f.to.plus(x, a), f.of(x, 0));
-       return f.g.select(f.g.apply(ScalarOp::less, f.of(x, a), x), f.to.plus(x, -a), low); }},
-    {"softplus", [](const Functions& f, TermId x, double beta, double threshold) {
-       const TermId scaled = f.to.times(x, beta);
-       const TermId soft = f.to.divide(f.softplus(scaled), f.of(x, beta));
-       return f.g.select(f.g.apply(ScalarOp::less, f.of(x, threshold), scaled), x, soft); }},
-    {"log1mexp", [](const Functions& f, TermId x, double, double) {
-       return f.apply(ScalarOp::log1p, f.apply(ScalarOp::negate, f.apply(ScalarOp::exp, x))); }},
-    {"sinc", [](const Functions& f, TermId x, double, double) {
-       const TermId by = f.to.times(x, std::numbers::pi);
-       const TermId zero = f.g.apply(ScalarOp::equal, x, f.of(x, 0));
-       return f.g.select(zero, f.of(x, 1), f.to.divide(f.apply(ScalarOp::sin, by), by)); }},
-    {"logit", [](const Functions& f, TermId x, double, double) {
-       return f.apply(ScalarOp::log, f.to.divide(x, f.to.subtract(f.of(x, 1), x))); }},
-    {"frac", [](const Functions& f, TermId x, double, double) {
-       return f.to.subtract(x, f.apply(ScalarOp::truncate, x)); }},
-    {"deg2rad", [](const Functions& f, TermId x, double, double) { return f.to.times(x, std::numbers::pi / 180); }},
-    {"rad2deg", [](const Functions& f, TermId x, double, double) { return f.to.times(x, 180 / std::numbers::pi); }},
-    {"reciprocal", [](const Functions& f, TermId x, double, double) { return f.to.divide(f.of(x, 1), x); }},
-};
-// clang-format on
-
-Value lower_activation(Lowering& to, const Arguments& a) {
-  const Functions f(to);
-  const auto number = [&](std::size_t place) {
-    return a.values.size() > place && a.values[place].is_number() ? to.constant_real(a.values[place], a.names[place])
-                                                                  : 0;
-  };
-  for (const Activation& each : activations)
-    if (each.name == a.function) return of_real(to, a, [&](TermId x) { return each.body(f, x, number(1), number(2)); });
-  to.fail(fmt::format("`{}`", a.function));
-  return {};
-}
 
 // Functions of the table of scalar operations under PyTorch's names.
 struct Named {
@@ -335,34 +216,6 @@ Value lower_addc(Lowering& to, const Arguments& a) {
   }));
 }
 
-Value lower_prelu(Lowering& to, const Arguments& a) {
-  const NodeId x = to.tensor(a["input"]);
-  NodeId weight = to.tensor(a["weight"], "weight");
-  if (to.failed()) return {};
-  // One weight a channel, which is axis 1.
-  if (to.rank(weight) == 1 && to.rank(x) > 1 && !to.is_one(to.shape(weight)[0])) {
-    Extents wide(static_cast<std::size_t>(to.rank(x)) - 1, Extent(1));
-    wide[0] = to.shape(weight)[0];
-    weight = to.reshape(weight, wide);
-  }
-  const Functions f(to);
-  return Value::of(to.elements(std::vector<NodeId>{x, weight}, [&](const Terms& t) {
-    return to.graph.select(f.positive(t[0]), t[0], to.multiply(t[1], t[0]));
-  }));
-}
-
-Value lower_glu(Lowering& to, const Arguments& a) {
-  const NodeId x = to.tensor(a["input"]);
-  if (to.failed()) return {};
-  const int axis = to.axis(a["dim"], to.rank(x));
-  if (to.failed() || to.rank(x) == 0) return {};
-  const Extent half = quotient(to.shape(x)[static_cast<std::size_t>(axis)], 2);
-  const NodeId value = to.narrow(x, axis, 0, half), gate = to.narrow(x, axis, half, half);
-  const Functions f(to);
-  return Value::of(to.elements(std::vector<NodeId>{value, gate},
-                               [&](const Terms& t) { return to.multiply(t[0], f.sigmoid(t[1])); }));
-}
-
 Value lower_xlogy(Lowering& to, const Arguments& a) {
   return Value::of(to.elements({a["input"], a["other"]}, [&](const Terms& t) {
     const TermId zero = to.number(0, to.graph.term(t[0]).dtype);
@@ -397,105 +250,6 @@ Value lower_frexp(Lowering& to, const Arguments& a) {
   return Value::of_list({Value::of(mantissa), Value::of(power)});
 }
 
-// ---- Types and new tensors ----
-
-Value lower_to(Lowering& to, const Arguments& a) {
-  const NodeId x = to.tensor(a["input"]);
-  if (to.failed()) return {};
-  for (const Value& each : {a["dtype"], a["other"]}) {
-    if (each.is(Value::Kind::dtype)) return Value::of(to.cast(x, each.dtype));
-    if (each.is(Value::Kind::tensor)) return Value::of(to.cast(x, to.dtype(each.node)));
-  }
-  return Value::of(x);  // a device
-}
-
-constexpr std::pair<std::string_view, Dtype> cast_names[] = {
-    {"float", Dtype::float32},     {"double", Dtype::float64}, {"half", Dtype::float16},
-    {"bfloat16", Dtype::bfloat16}, {"int", Dtype::int32},      {"long", Dtype::int64},
-    {"bool", Dtype::boolean},      {"char", Dtype::int8},      {"byte", Dtype::uint8},
-};
-
-Value lower_cast(Lowering& to, const Arguments& a) {
-  const NodeId x = to.tensor(a["input"]);
-  for (const auto& [name, dtype] : cast_names)
-    if (name == a.function) return Value::of(to.cast(x, dtype));
-  return {};
-}
-
-Value lower_filled(Lowering& to, const Arguments& a) {
-  const std::string& name = a.function;
-  const bool like = name.ends_with("_like") || name.starts_with("new_") || name == "fill" || name == "zero";
-  Extents shape;
-  Value fill = Value::of_whole(name.find("one") != std::string::npos ? 1 : 0);
-  Dtype dtype = Dtype::float32;
-  if (like) {
-    const NodeId x = to.tensor(a["input"]);
-    if (to.failed()) return {};
-    dtype = to.dtype(x);
-    shape = name.starts_with("new_") ? to.wholes(a["size"], "size") : to.shape(x);
-  } else {
-    shape = to.wholes(a["size"], "size");
-  }
-  if (name.find("full") != std::string::npos || name == "fill") {
-    fill = a["fill_value"];
-    if (!like) dtype = to.promoted({fill});
-  }
-  if (a["dtype"].is(Value::Kind::dtype)) dtype = a["dtype"].dtype;
-  if (fill.is(Value::Kind::tensor)) return Value::of(to.expand(to.cast(fill.node, dtype), shape));
-  return Value::of(to.map(dtype, shape, [&](const Axes&) { return to.number_term(fill, dtype); }));
-}
-
-Value lower_arange(Lowering& to, const Arguments& a) {
-  const std::vector<Value>& given = a["args"].items;
-  if (given.empty() || given.size() > 3) {
-    to.fail("`arange` with such arguments");
-    return {};
-  }
-  const Value zero = Value::of_whole(0), one = Value::of_whole(1);
-  const Value start = given.size() > 1 ? given[0] : zero, end = given.size() > 1 ? given[1] : given[0];
-  const Value step = given.size() > 2 ? given[2] : one;
-  const Dtype dtype = a["dtype"].is(Value::Kind::dtype) ? a["dtype"].dtype : to.promoted({start, end, step});
-  const auto whole_of = [&](const Value& value, std::string_view what) {
-    if (!value.is(Value::Kind::real)) return to.whole(value, what);
-    const double number = to.constant_real(value, what);
-    if (number != std::floor(number)) to.fail("`arange` with fractions");
-    return Extent(static_cast<std::int64_t>(number));
-  };
-  const Extent first = whole_of(start, "start"), by = whole_of(step, "step");
-  const Extent distance = whole_of(end, "end") - first;
-  if (to.failed() || by.constant().value_or(1) == 0) return {};
-  const bool down = by.constant().value_or(1) < 0;
-  const Extent count =
-      down ? quotient(Extent(0) - distance - by - Extent(1), Extent(0) - by) : quotient(distance + by - Extent(1), by);
-  return Value::of(to.map(dtype, {count}, [&](const Axes& at) {
-    return to.add(to.number_term(Value::of_whole(first), dtype),
-                  to.multiply(to.graph.cast(at[0], dtype), to.number_term(Value::of_whole(by), dtype)));
-  }));
-}
-
-Value lower_linspace(Lowering& to, const Arguments& a) {
-  const Extent steps = to.whole(a["steps"], "steps");
-  const Dtype dtype = a["dtype"].is(Value::Kind::dtype) ? a["dtype"].dtype : Dtype::float32;
-  return Value::of(to.map(dtype, {steps}, [&](const Axes& at) {
-    const TermId first = to.number_term(a["start"], dtype), last = to.number_term(a["end"], dtype);
-    const TermId by = to.divide(to.subtract(last, first), to.number_term(Value::of_whole(steps - Extent(1)), dtype));
-    return to.add(first, to.multiply(to.graph.cast(at[0], dtype), by));
-  }));
-}
-
-Value lower_eye(Lowering& to, const Arguments& a) {
-  const Extent rows = to.whole(a["n"], "n"), cols = a["m"].is(Value::Kind::whole) ? a["m"].whole : rows;
-  const Dtype dtype = a["dtype"].is(Value::Kind::dtype) ? a["dtype"].dtype : Dtype::float32;
-  return Value::of(to.map(dtype, {rows, cols}, [&](const Axes& at) {
-    return to.graph.cast(to.graph.apply(ScalarOp::equal, at[0], at[1]), dtype);
-  }));
-}
-
-Value lower_tensor(Lowering& to, const Arguments& a) {
-  const NodeId x = to.tensor(a["data"], "data");
-  return Value::of(a["dtype"].is(Value::Kind::dtype) ? to.cast(x, a["dtype"].dtype) : x);
-}
-
 }  // namespace
 
 std::span<const Operation> element_operations() {
@@ -507,18 +261,6 @@ std::span<const Operation> element_operations() {
       {"abs absolute neg negative sign sgn floor ceil trunc fix", "input", lower_any_function},
       {"round", "input, decimals=None", lower_any_function},
       {"relu", "input, inplace=False", lower_relu},
-      {"gelu", "input, approximate='none'", lower_gelu},
-      {"sigmoid expit logsigmoid softsign tanhshrink frac deg2rad rad2deg reciprocal sinc logit", "input",
-       lower_activation},
-      {"silu swish mish hardsigmoid hardswish relu6 selu", "input, inplace=False", lower_activation},
-      {"elu celu", "input, alpha=1.0, inplace=False", lower_activation},
-      {"leaky_relu", "input, negative_slope=0.01, inplace=False", lower_activation},
-      {"hardtanh", "input, min_val=-1.0, max_val=1.0, inplace=False", lower_activation},
-      {"threshold", "input, threshold, value, inplace=False", lower_activation},
-      {"hardshrink softshrink", "input, lambd=0.5", lower_activation},
-      {"softplus", "input, beta=1.0, threshold=20.0", lower_activation},
-      {"prelu", "input, weight", lower_prelu},
-      {"glu", "input, dim=-1", lower_glu},
       {"add sub subtract", "input, other, alpha=1", lower_binary},
       {"mul multiply minimum maximum bitwise_and bitwise_or bitwise_xor remainder fmod floor_divide bitwise_left_shift "
        "bitwise_right_shift fmin fmax __and__ __or__ __xor__",
@@ -545,21 +287,6 @@ std::span<const Operation> element_operations() {
       {"xlogy", "input, other", lower_xlogy},
       {"atan2 arctan2 hypot logaddexp ldexp", "input, other", lower_two_reals},
       {"frexp", "input", lower_frexp},
-      {"to type type_as", "input, dtype=None, other=None, non_blocking=False, copy=False, device=None", lower_to},
-      {"float double half bfloat16 int long bool char byte", "input", lower_cast},
-      {"zeros_like ones_like empty_like",
-       "input, dtype=None, layout=None, device=None, memory_format=None, pin_memory=None", lower_filled},
-      {"full_like", "input, fill_value, dtype=None, layout=None, device=None, memory_format=None, pin_memory=None",
-       lower_filled},
-      {"zeros ones empty", "*size, dtype=None, layout=None, device=None, pin_memory=None", lower_filled},
-      {"full", "size, fill_value, dtype=None, layout=None, device=None, pin_memory=None", lower_filled},
-      {"new_zeros new_ones new_empty", "input, *size, dtype=None, layout=None, device=None, pin_memory=None",
-       lower_filled},
-      {"new_full", "input, size, fill_value, dtype=None, layout=None, device=None, pin_memory=None", lower_filled},
-      {"arange", "*args, dtype=None, layout=None, device=None, pin_memory=None", lower_arange},
-      {"linspace", "start, end, steps, dtype=None, layout=None, device=None, pin_memory=None", lower_linspace},
-      {"eye", "n, m=None, dtype=None, layout=None, device=None, pin_memory=None", lower_eye},
-      {"tensor scalar_tensor", "data, dtype=None, device=None, layout=None, pin_memory=None", lower_tensor},
   };
   return table;
 }

@@ -56,7 +56,10 @@ struct Operation {
 
 // Each file lower_*.cpp has one function that gives its own; operation_table.h has all of them by name.
 std::span<const Operation> element_operations();
+std::span<const Operation> activation_operations();
+std::span<const Operation> tensor_operations();
 std::span<const Operation> movement_operations();
+std::span<const Operation> part_operations();
 std::span<const Operation> index_operations();
 std::span<const Operation> reduction_operations();
 std::span<const Operation> product_operations();

@@ -35,8 +35,9 @@ SignatureEntry entry_of(std::string_view text) {
 std::map<std::string, TableEntry, std::less<>> make_table() {
   std::map<std::string, TableEntry, std::less<>> made;
   for (const auto operations :
-       {element_operations(), movement_operations(), index_operations(), reduction_operations(), product_operations(),
-        window_operations(), norm_operations(), loss_operations(), attention_operations(), resample_operations()}) {
+       {element_operations(), activation_operations(), tensor_operations(), movement_operations(), part_operations(),
+        index_operations(), reduction_operations(), product_operations(), window_operations(), norm_operations(),
+        loss_operations(), attention_operations(), resample_operations()}) {
     for (const Operation& operation : operations) {
       TableEntry entry{&operation, {}};
       std::string_view rest = operation.signature;

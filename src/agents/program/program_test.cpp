@@ -54,6 +54,34 @@ std::vector<double> answer(const Task& task) {
 
 using Numbers = std::vector<double>;
 
+std::string kernel_of(const Task& task) {
+  const auto graph = read_program(task);
+  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().message);
+  const auto kernel = write_program(task, *graph);
+  EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
+  return *kernel;
+}
+
+TEST(WrittenKernels, TakeAPlaceApartOnlyWhereTheyMust) {
+  const std::string whole = kernel_of(task_of("return x * 2 + 1"));
+  EXPECT_EQ(whole.find('%'), std::string::npos) << whole;
+  EXPECT_NE(whole.find("x[i1]"), std::string::npos) << whole;
+  const std::string by_column = kernel_of(task_of("return x * w"));
+  EXPECT_NE(by_column.find("at % (cols)"), std::string::npos) << by_column;
+  const std::string all = kernel_of(task_of("return (x * 3).sum().expand(x.shape[0])", "rows"));
+  EXPECT_EQ(all.find('%'), std::string::npos) << all;
+}
+
+TEST(WrittenKernels, LeaveOutStepsThatAddNothing) {
+  const std::string padded = kernel_of(task_of(
+      "return F.conv1d(x.unsqueeze(1).expand(x.shape[0], 4, x.shape[1]), torch.ones(2, 4, 3), padding=1).sum(1)"));
+  const std::size_t tap = padded.find("k1 < 3;"), condition = padded.find("if ((0 <= "),
+                    channel = padded.find("k0 < 4;");
+  ASSERT_NE(channel, std::string::npos) << padded;
+  EXPECT_LT(tap, condition) << padded;
+  EXPECT_LT(condition, channel) << padded;
+}
+
 TEST(Programs, AreEvaluated) {
   EXPECT_EQ(answer(task_of("return x * w + 1")), (Numbers{1, 3, 7, 4, 9, 16}));
   EXPECT_EQ(answer(task_of("return x.sum(-1)", "rows")), (Numbers{3, 12}));

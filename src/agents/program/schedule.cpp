@@ -144,8 +144,10 @@ class Scheduler {
     made_.own_memory[at] = own;
     if (!own) return;
     if (heavy) {
+      // A block's own cost, to put its threads' parts together, is that of hundreds of steps; it pays where they are
+      // many, or where there are too few elements to keep a device busy.
       const double outputs = elements(node.shape);
-      block = reduced >= 64 && outputs <= 65'536;
+      block = reduced >= 64 && reduced >= outputs / 8 && outputs <= 65'536;
     }
     made_.stages.push_back({id, block});
   }

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "agents/episode/conversation_page.h"
+#include "agents/episode/library_kernel.h"
 #include "app/cli/terminal_text.h"
 #include "app/cli/verdict_print.h"
 #include "base/page/unified_diff.h"
@@ -49,8 +50,8 @@ void print_findings(const Verdict& verdict) {
 }
 
 // The judge's word on what the conversation goes on with.
-void print_judged(const Verdict& verdict) {
-  const std::string speed = speed_text(verdict);
+void print_judged(Baseline naive, const Verdict& verdict) {
+  const std::string speed = speed_text(naive, verdict);
   std::cout << fmt::format("  => {}{}{}\n", to_string(verdict.status),
                            speed.empty() ? ": " + one_line(verdict.summary) : ", " + speed,
                            verdict.correct && !verdict.limiter.empty() ? ", limited by " + verdict.limiter : "");
@@ -77,11 +78,16 @@ void print_samples(const Turn& turn) {
   std::cout << table.text();
 }
 
-void print_turn(const Turn& turn) {
+void print_turn(const Episode& episode, const Turn& turn) {
   const TurnSample& sample = chosen_sample(turn);
   if (turn.samples.size() > 1) print_samples(turn);
-  if (sample.verdict) return print_judged(*sample.verdict);
+  if (sample.verdict) return print_judged(naive_baseline(episode), *sample.verdict);
   std::cout << fmt::format("  => {}: {}\n", outcome_text(sample), one_line(sample.message));
+}
+
+void print_given(const Episode& episode) {
+  print_heading(episode.request.kernel_writer == KernelWriter::library ? "the library's kernel" : "given kernel");
+  print_judged(naive_baseline(episode), *episode.given_verdict);
 }
 
 std::string heading_of(const Episode& episode, const Turn& turn) {
@@ -113,10 +119,7 @@ EpisodeHooks ConversationView::hooks() {
   hooks.on_verdict = [this](const Episode&, const Turn&, std::size_t) {
     if (progress_) progress_->advance(1, fmt::format("{} tokens", tokens_));
   };
-  hooks.on_given = [](const Episode& episode) {
-    print_heading("given kernel");
-    print_judged(*episode.given_verdict);
-  };
+  hooks.on_given = print_given;
   hooks.on_turn = [this](const Episode& episode) { turn_taken(episode); };
   return hooks;
 }
@@ -140,19 +143,20 @@ void ConversationView::answer(const Turn& turn, std::size_t sample) {
 void ConversationView::turn_taken(const Episode& episode) {
   if (progress_) progress_->finish();
   progress_.reset();
-  print_turn(episode.turns.back());
+  print_turn(episode, episode.turns.back());
   std::cout << std::flush;
 }
 
 void ConversationView::show_stored(const Episode& episode) {
-  if (episode.given_verdict) {
-    print_heading("given kernel");
-    print_judged(*episode.given_verdict);
-  }
+  if (episode.given_verdict) print_given(episode);
   for (std::size_t i = 0; i < static_cast<std::size_t>(episode.resumed); ++i) {
     print_heading(heading_of(episode, episode.turns[i]) + " (from the store)");
-    print_turn(episode.turns[i]);
+    print_turn(episode, episode.turns[i]);
   }
+}
+
+void print_library(const Episode& episode) {
+  if (const std::string text = library_text(episode); !text.empty()) std::cout << one_line(text) << "\n" << std::flush;
 }
 
 void print_outcome(const Episode& episode) {
@@ -162,17 +166,20 @@ void print_outcome(const Episode& episode) {
     return;
   }
   const std::string& best = kernel_of(episode, *episode.best);
-  print_heading(*episode.best < 0 ? "best: the given kernel" : fmt::format("best: turn {}", *episode.best + 1));
+  print_heading(*episode.best < 0 ? fmt::format("best: {}", words_of_given(episode))
+                                  : fmt::format("best: turn {}, by the agents", *episode.best + 1));
   std::cout << terminal_text(best) << (best.empty() || best.back() == '\n' ? "\n" : "\n\n");
-  print_verdict(verdict_of(episode, *episode.best));
+  print_verdict(verdict_of(episode, *episode.best), naive_baseline(episode));
   if (const auto gain = gain_of(episode); gain && gain->from != *episode.best)
-    std::cout << fmt::format("{:.2f} x the speed of the first right kernel ({})\n", gain->factor,
-                             gain->from < 0 ? "the given one" : fmt::format("turn {}", gain->from + 1));
+    std::cout << fmt::format(
+        "{:.2f} x the speed of the first right kernel ({})\n", gain->factor,
+        gain->from < 0 ? std::string(words_of_given(episode)) : fmt::format("turn {}", gain->from + 1));
   const auto kernels = trajectory_of(episode);
   const int first = kernels.front().turn;
   if (first == *episode.best) return;
+  const std::string first_file = episode.request.kernel_writer == KernelWriter::library ? "library.cu" : "given.cu";
   const std::string diff =
-      unified_diff(kernel_of(episode, first), best, first < 0 ? "given.cu" : fmt::format("turn{}.cu", first + 1),
+      unified_diff(kernel_of(episode, first), best, first < 0 ? first_file : fmt::format("turn{}.cu", first + 1),
                    fmt::format("turn{}.cu", *episode.best + 1));
   print_heading("from the first kernel to the best");
   std::cout << (diff.empty() ? "The same text.\n" : terminal_text(diff));

@@ -31,7 +31,10 @@ class ConversationView {
   std::unique_ptr<Progress> progress_;
 };
 
-// The best kernel, its verdict, and what became of the first one.
+// What the library's kernel is to the conversation, where it was asked for one.
+void print_library(const Episode& episode);
+
+// The best kernel, who wrote it, its verdict, and what became of the first one.
 void print_outcome(const Episode& episode);
 
 }  // namespace kw::cli

@@ -68,7 +68,7 @@ Result<EpisodeOptions> options_from(const ConverseArguments& arguments) {
   options.most_resamples = arguments.constrain ? most_resamples : 0;
   options.episode_tokens = arguments.tokens;
   options.episode_s = arguments.seconds;
-  options.from = arguments.from == "last" ? ContinueFrom::last : ContinueFrom::best;
+  options.from = arguments.from == "last" ? ContinueFrom::last : ContinueFrom::best;  // library: of the next turns
   if (arguments.target > 0) options.stop_speedup = arguments.target;
   options.baseline = baseline_from_name(arguments.baseline).value_or(Baseline::naive);
   if (arguments.tell_target) options.asked_speedup = options.stop_speedup;
@@ -99,6 +99,12 @@ Result<void> write_results(const ConverseArguments& arguments, const Episode& ep
   return write_file_atomic(arguments.out, kernel_of(episode, *episode.best));
 }
 
+// What the agents read. A kernel that a conversation begins with has the names that the task has.
+NormalForm asked_of(const Episode& episode) {
+  const EpisodeRequest& request = episode.request;
+  return normal_form(*request.task, request.kernel.empty() ? AskedNames::learned : AskedNames::kept);
+}
+
 Result<void> converse(Context& context, const ConverseArguments& arguments) {
   KW_TRY(Task task, task_from_argument(arguments.task));
   KW_TRY_VOID(check_reference(task));  // a broken one is reported before anything is sampled
@@ -109,8 +115,12 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
     KW_TRY(request.kernel, read_kernel_argument(arguments.kernel));
     if (request.kernel.empty()) return Error{"the kernel is empty", "", {arguments.kernel, 0, 0}};
   }
-  if (arguments.baseline == name_of(Baseline::given) && arguments.kernel.empty())
+  const bool from_library = arguments.from == "library";
+  if (from_library && !arguments.kernel.empty())
+    return Error{"a conversation begins with one kernel", "--kernel or --from library, not both", {}};
+  if (arguments.baseline == name_of(Baseline::given) && arguments.kernel.empty() && !from_library)
     return Error{"there is no given kernel to compare with", "name it with --kernel", {}};
+  request.library = from_library ? LibraryUse::begin : LibraryUse::baseline;
   KW_TRY(const EpisodeOptions options, options_from(arguments));
   KW_TRY_VOID(check_options(options));
   KW_TRY(const auto model, AgentModel::open(arguments.model, {.device = arguments.device}));
@@ -126,24 +136,29 @@ Result<void> converse(Context& context, const ConverseArguments& arguments) {
   engine_options.judge_workers = session->workers();
   engine_options.model = fmt::format("{} {} {}", model->fingerprint(), model->device(), session->identity());
   ConversationView view(options.samples);
-  const NormalForm asked = normal_form(*request.task, request.kernel.empty() ? AskedNames::learned : AskedNames::kept);
+  EpisodeHooks hooks = context.json ? EpisodeHooks{} : view.hooks();
   if (!context.json) {
-    const std::string put = description_of(asked);
     const std::string about = request.task->summary.empty() ? "" : ": " + request.task->summary;
     std::cout << fmt::format("{}{}\n{} on {}; {}\n", request.task->name, about, model->name(), model->device(),
                              session->description())
-              << put << (put.empty() ? "" : "\n") << std::flush;
+              << std::flush;
+    hooks.on_begin = [](const Episode& episode) {
+      const std::string put = description_of(asked_of(episode));
+      std::cout << put << (put.empty() ? "" : "\n");
+      print_library(episode);
+    };
   }
   KW_TRY(const auto answers, model->make_answers());
   KW_TRY(const auto engine,
          EpisodeEngine::make(
              *answers, model->dialect(), session->judge(), [&](AgentRole role) { return model->adapter_of(role); },
-             engine_options, context.json ? EpisodeHooks{} : view.hooks()));
+             engine_options, std::move(hooks)));
   KW_TRY(std::vector<Episode> episodes, engine->run({request}));
   const Episode& episode = episodes.front();
   KW_TRY_VOID(write_results(arguments, episode, facts_of(*model, *session, options)));
   if (context.json) {
     Json json = json_of(episode, *model, *session);
+    const NormalForm asked = asked_of(episode);
     json["asked"] = asked.task.pytorch;
     if (!asked.not_understood.empty()) json["not_understood"] = asked.not_understood;
     json["renamed"] = Json::object();
@@ -213,14 +228,17 @@ void add_optimize_options(CLI::App& command, ConverseArguments& arguments) {
   command
       .add_option(
           "--baseline", arguments.baseline,
-          "what the target is stated against: the task's naive kernel, the one of --kernel, or PyTorch (measured)")
+          "what the target is stated against: the task's naive kernel (the library's, where it has none), the one of "
+          "--kernel, or PyTorch (measured)")
       ->capture_default_str()
       ->check(CLI::IsMember({"naive", "given", "pytorch"}));
   command.add_flag("--tell-target", arguments.tell_target, "name the target in the prompts");
   command
-      .add_option("--from", arguments.from, "which kernel the Optimizer improves next: the best so far, or the last")
+      .add_option("--from", arguments.from,
+                  "which kernel the Optimizer improves next: the best so far, or the last; library: the best, and the "
+                  "first one is the library's")
       ->capture_default_str()
-      ->check(CLI::IsMember({"best", "last"}));
+      ->check(CLI::IsMember({"best", "last", "library"}));
   command.add_option("--tokens", arguments.tokens, "token budget of the conversation; 0: no limit")
       ->check(CLI::NonNegativeNumber);
   command.add_option("--seconds", arguments.seconds, "time budget of the conversation; 0: no limit")
@@ -246,7 +264,8 @@ void add_converse_commands(CLI::App& app, Context& context) {
     command->footer(optimize ? "Examples:\n"
                                "  kernelwright optimize softmax\n"
                                "  kernelwright optimize softmax --kernel my.cu --turns 5 --samples 8 -o best.cu\n"
-                               "  kernelwright optimize row_sum --samples 1 --html conversation.html"
+                               "  kernelwright optimize row_sum --samples 1 --html conversation.html\n"
+                               "  kernelwright optimize my_task.yaml --from library"
                              : "Examples:\n"
                                "  kernelwright generate softmax\n"
                                "  kernelwright generate row_sum --samples 8 --model smollm2 --json");

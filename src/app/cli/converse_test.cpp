@@ -88,6 +88,60 @@ TEST(ConverseCommands, GenerateWithoutSuccess) {
   EXPECT_NE(outcome.output.find("No kernel is right"), std::string::npos) << outcome.output;
 }
 
+// Our own operation, as docs/own-operation.md has it: no naive kernel; with sizes, or of one shape.
+std::string own_task(const std::filesystem::path& folder, bool fixed_shape) {
+  const std::string shape = fixed_shape ? "[24, 40]" : "[rows, cols]";
+  const std::string sizes =
+      fixed_shape ? "" : "sizes:\n  small: [{rows: 7, cols: 33}]\n  train: [{rows: 256, cols: 256}]\n";
+  const std::string file = (folder / "gated.yaml").string();
+  const std::string text =
+      "pytorch: |\n  def reference(x, gate):\n      return x * torch.sigmoid(gate)\ninputs:\n  x: {dtype: float32, "
+      "shape: " +
+      shape + "}\n  gate: {dtype: float32, shape: " + shape + "}\noutputs:\n  y: {dtype: float32, shape: " + shape +
+      "}\n" + sizes;
+  EXPECT_TRUE(write_file_atomic(file, text).ok());
+  return file;
+}
+
+std::vector<std::string> own_optimize(const std::string& task, std::vector<std::string> more) {
+  std::vector<std::string> arguments{
+      "optimize", task,           "--model", untrained_model(), "--device", "cpu",       "--backend",
+      "emulator", "--max-tokens", "16",      "--turns",         "1",        "--samples", "1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(ConverseCommands, ATaskWithoutANaiveKernelIsStatedAgainstTheLibrary) {
+  for (const bool fixed_shape : {false, true}) {
+    const TemporaryFolder folder;
+    const std::string task = own_task(folder.path(), fixed_shape);
+    const auto outcome = run(own_optimize(task, {"--json"}));
+    const Json json = Json::parse(outcome.output);
+    EXPECT_EQ(outcome.exit_code, 1) << "noise is no kernel, and the library's is not the agents'";
+    EXPECT_EQ(json["baseline"]["name"], "library") << json["library"]["problem"];
+    EXPECT_EQ(json["library"]["verdict"]["status"], "correct");
+    EXPECT_EQ(json["best"], nullptr);
+    const std::string mine = (folder.path() / "mine.cu").string();
+    ASSERT_TRUE(write_file_atomic(mine, json["baseline"]["kernel"].get<std::string>()).ok());
+    const auto given = run(own_optimize(task, {"--kernel", mine}));
+    EXPECT_EQ(given.exit_code, 0) << given.error_output;
+    for (const char* part : {"Speedups are stated against the library's kernel (", "1.00 x library",
+                             "1.00 x the library's kernel", "best: the given kernel"})
+      EXPECT_NE(given.output.find(part), std::string::npos) << part << "\n" << given.output;
+  }
+}
+
+TEST(ConverseCommands, AConversationMayBeginWithTheLibrarysKernel) {
+  const TemporaryFolder folder;
+  const std::string task = own_task(folder.path(), true), page = (folder.path() / "page.html").string();
+  const auto outcome = run(own_optimize(task, {"--from", "library", "--html", page}));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.error_output;
+  for (const char* part : {"which the conversation begins with", "turn 1: optimizer improves the library's kernel",
+                           "best: the library's kernel"})
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
+  EXPECT_NE(read_file(page)->find("improves the library&#39;s kernel"), std::string::npos) << *read_file(page);
+}
+
 TEST(ConverseCommands, RefuseBadUsage) {
   for (const std::vector<std::string>& bad :
        {std::vector<std::string>{"generate"},
@@ -97,6 +151,7 @@ TEST(ConverseCommands, RefuseBadUsage) {
         {"generate", "relu", "--model", untrained_model(), "--turns", "2"},
         {"optimize", "relu", "--model", untrained_model(), "--kernel", "/no/such.cu"},
         {"optimize", "relu", "--model", untrained_model(), "--store", kernel, "--device", "cpu"},
+        {"optimize", "relu", "--model", untrained_model(), "--kernel", kernel, "--from", "library"},
         {"optimize", "relu", "--model", untrained_model(), "--from", "worst"}}) {
     const auto outcome = run(bad);
     EXPECT_EQ(outcome.exit_code, 2) << outcome.output << outcome.error_output;

@@ -157,7 +157,7 @@ void add_judge_command(CLI::App& app, Context& context) {
   judge->add_option("TASK", arguments->task, "a task of the suite by name, a task's folder, or a YAML file");
   judge->add_option("KERNEL.cu", arguments->kernel, "the kernel file; - reads standard input");
   judge
-      ->add_option("--backend,--judge-on", arguments->backend,
+      ->add_option("--judge-on,--backend", arguments->backend,
                    "where it runs: auto (the emulator where there is no GPU), emulator, gpu, or services: "
                    "http://a:8000,http://b:8000 (docs/judges.md)")
       ->check([](const std::string& value) {

@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "base/table.h"
-#include "kernel/judge/baseline.h"
 #include "kernel/judge/missing_time.h"
 
 namespace kw::cli {
@@ -45,9 +44,9 @@ void print_resources(const Verdict& verdict) {
   std::cout << table.text() << "\n";
 }
 
-void print_times(const Verdict& verdict) {
+void print_times(const Verdict& verdict, Baseline naive) {
   if (verdict.times.empty()) return;
-  Table table({"size", "time", "from", "to", "naive", "speedup", "limited by"},
+  Table table({"size", "time", "from", "to", std::string(name_of(naive)), "speedup", "limited by"},
               {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
   for (const SizedTime& time : verdict.times)
     table.add({to_string(time.sizes), fmt::format("{:.2f} us", time.time_us),
@@ -93,10 +92,10 @@ void print_audit(const Verdict& verdict) {
 
 }  // namespace
 
-void print_verdict(const Verdict& verdict) {
+void print_verdict(const Verdict& verdict, Baseline naive) {
   print_cases(verdict);
   print_resources(verdict);
-  print_times(verdict);
+  print_times(verdict, naive);
   print_bars(verdict);
   print_audit(verdict);
   for (const auto* list : {&verdict.findings, &verdict.hints})
@@ -113,7 +112,7 @@ void print_verdict(const Verdict& verdict) {
   std::cout << fmt::format("{}: {}\n", to_string(verdict.status), verdict.summary);
   if (verdict.speedup_naive)
     std::cout << fmt::format("{:.2f} us, {:.2f} x {}{} ({} {})\n", *verdict.time_us, *verdict.speedup_naive,
-                             words_of(Baseline::naive), speedup_words(verdict), verdict.time_source,
+                             words_of(naive), speedup_words(verdict), verdict.time_source,
                              verdict.measured_on ? "on " + verdict.measured_on->device : "for " + verdict.profile);
   else if (verdict.time_us)
     std::cout << fmt::format("{:.2f} us ({}); no speedup is known\n", *verdict.time_us, verdict.time_source);

@@ -184,6 +184,7 @@ Json Conversation::to_json() const {
   json["turns"] = turns_of(events_);
   json["events"] = events_.empty() ? 0 : events_.back().id;
   for (const ConversationEvent& event : events_) {
+    if (event.name == "baseline") json["baseline"] = parsed(event);
     if (event.name == "given") json["given"] = parsed(event);
     if (event.name == "begin") json["not_understood"] = parsed(event).value("not_understood", Json::array());
     if (event.name != "end") continue;

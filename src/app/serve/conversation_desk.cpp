@@ -133,6 +133,7 @@ Result<void> ConversationDesk::start(const std::shared_ptr<Conversation>& conver
   request.task = task->task();
   request.level = wish.level;
   request.kernel = wish.kernel;
+  request.library = wish.library;
   request.name = conversation->facts().id;
   if (resumed) {
     conversation->add("resumed", {{"id", conversation->facts().id}});

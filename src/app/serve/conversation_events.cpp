@@ -1,5 +1,6 @@
 #include "app/serve/conversation_events.h"
 
+#include "agents/episode/library_kernel.h"
 #include "agents/normal_form/normal_form.h"
 #include "app/serve/api_json.h"
 
@@ -15,10 +16,22 @@ Json best_of(const Episode& episode) {
   if (!episode.best) return nullptr;
   const Verdict& verdict = verdict_of(episode, *episode.best);
   return {{"turn", *episode.best},
+          {"writer", name_of(writer_of(episode, *episode.best))},
           {"kernel", kernel_of(episode, *episode.best)},
           {"speedup", or_null(verdict.speedup_naive)},
           {"speedup_pytorch", or_null(verdict.speedup_pytorch)},
           {"time_us", or_null(verdict.time_us)}};
+}
+
+// What speedups are stated against, and what the library's kernel has come to.
+Json baseline_event(const Episode& episode) {
+  const Task& task = *episode.request.task;
+  const bool known = !task.naive.empty();
+  return {{"name", known ? Json(name_of(naive_baseline(episode))) : Json(nullptr)},
+          {"writer", known ? Json(name_of(episode.naive_writer)) : Json(nullptr)},
+          {"kernel", known ? Json(task.naive) : Json(nullptr)},
+          {"verdict", episode.library && episode.library->verdict ? to_json(*episode.library->verdict) : Json(nullptr)},
+          {"message", library_text(episode)}};
 }
 
 Json answer_event(const Turn& turn, std::size_t index) {
@@ -31,6 +44,7 @@ Json answer_event(const Turn& turn, std::size_t index) {
           {"outcome", to_string(sample.outcome)},
           {"message", sample.message},
           {"kernel", sample.kernel},
+          {"writer", sample.kernel.empty() ? Json(nullptr) : Json(name_of(KernelWriter::agent))},
           {"said", sample.said},
           {"strategies", std::move(strategies)},
           {"tokens", token_count(sample.tokens, sample.usage)}};
@@ -48,8 +62,10 @@ Json verdict_event(const Turn& turn, std::size_t index) {
 
 EpisodeHooks events_of(std::shared_ptr<Conversation> conversation) {
   EpisodeHooks hooks;
+  hooks.on_begin = [conversation](const Episode& episode) { conversation->add("baseline", baseline_event(episode)); };
   hooks.on_given = [conversation](const Episode& episode) {
     conversation->add("given", {{"kernel", episode.request.kernel},
+                                {"writer", name_of(episode.request.kernel_writer)},
                                 {"verdict", episode.given_verdict ? to_json(*episode.given_verdict) : Json(nullptr)}});
   };
   hooks.on_question = [conversation](const Episode&, const Turn& turn) {

@@ -22,6 +22,16 @@ bool is_conversation_id(std::string_view text) {
          text.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
 }
 
+// Which kernel it goes on with; the library's is one to begin with.
+void read_from(RequestFields& fields, ConversationWish& wish) {
+  const std::string from = fields.text("from", "best", 100);
+  if (from != "best" && from != "last" && from != "library")
+    return fields.refuse("from", "must be best, last or library");
+  if (from == "library" && !wish.kernel.empty()) return fields.refuse("from", "is library, and there is a kernel, too");
+  if (from == "library") wish.library = LibraryUse::begin;
+  wish.options.from = from == "last" ? ContinueFrom::last : ContinueFrom::best;
+}
+
 }  // namespace
 
 ConversationWish read_conversation_wish(RequestFields& fields, bool optimize) {
@@ -40,7 +50,7 @@ ConversationWish read_conversation_wish(RequestFields& fields, bool optimize) {
   if (!wish.id.empty() && !is_conversation_id(wish.id))
     fields.refuse("id", "must be conv- and 32 random hexadecimal digits");
   if (optimize) wish.kernel = fields.text("kernel", "", max_kernel_bytes);
-  for (const char* key : {"kernel", "turns", "target"})
+  for (const char* key : {"kernel", "turns", "target", "from"})
     if (!optimize && fields.has(key)) fields.refuse(key, "belongs to /v1/optimize");
 
   auto options = episode_options(fields.text("reward", "weighted", 100));
@@ -58,6 +68,7 @@ ConversationWish read_conversation_wish(RequestFields& fields, bool optimize) {
   chosen.top_p = static_cast<float>(fields.number("top_p", 1, 0, 1));
   chosen.answer_tokens = fields.integer("max_tokens", 1024, 1, max_answer_tokens);
   if (optimize && fields.has("target")) chosen.stop_speedup = fields.number("target", 1, 1e-6, 1e6);
+  if (optimize) read_from(fields, wish);
   return wish;
 }
 

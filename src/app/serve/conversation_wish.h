@@ -18,6 +18,7 @@ struct ConversationWish {
   std::string level;     // what the Generator is asked for; may be empty
   std::string model;     // a set of agents; empty: the service's own choice
   std::string user;      // for A/B rollout: the same user gets the same agents
+  LibraryUse library = LibraryUse::baseline;  // begin: "from": "library"
   EpisodeOptions options;
   bool stream = false;
 };

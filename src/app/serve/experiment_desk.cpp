@@ -24,11 +24,13 @@ Outcome outcome_of(const Episode& episode, double latency_ms) {
   outcome.turns = std::max<double>(1, static_cast<double>(episode.turns.size()));
   outcome.latency_ms = latency_ms;
   if (episode.tokens > 0) outcome.tokens = static_cast<double>(episode.tokens);
-  if (episode.best) {
+  // What the library wrote says nothing about the agents.
+  if (episode.best && writer_of(episode, *episode.best) != KernelWriter::library) {
     const Verdict& verdict = verdict_of(episode, *episode.best);
     outcome.compiled = outcome.correct = true;
     outcome.speedup = verdict.speedup_naive;
-  } else if (episode.current && says_something(verdict_of(episode, *episode.current))) {
+  } else if (episode.current && writer_of(episode, *episode.current) != KernelWriter::library &&
+             says_something(verdict_of(episode, *episode.current))) {
     outcome.compiled = verdict_of(episode, *episode.current).compiled;
   }
   return outcome;

@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds tick{50};
+constexpr milliseconds slow_answer{1'000};  // to the greeting
 constexpr milliseconds longest_asked_wait{60'000};
 constexpr double hang_factor = 4;  // of the usual time
 constexpr double mean_memory = 0.9;
@@ -96,27 +97,51 @@ Result<std::unique_ptr<ServerPool>> ServerPool::open(std::vector<Member> members
   }
   pool->keeper_ = std::thread([self = pool.get()] { self->keep(); });
   Lock lock(pool->mutex_);
+  pool->wait_for_all(lock);
   const auto& servers = pool->servers_;
-  const auto deadline = Clock::now() + pool->limits_.opening_time;
-  const auto all_heard = [&] {
-    return interrupted() || std::ranges::all_of(servers, [](const auto& server) { return server->heard_of; });
-  };
-  while (Clock::now() < deadline && !pool->changed_.wait_for(lock, tick, all_heard)) {
-  }
   bool one_is_ready = false;
   for (const auto& server : servers) {
     if (server->state == Server::State::left_out) return Error{server->name() + ": " + server->problem, "", {}};
     one_is_ready |= server->state == Server::State::ready;
   }
   if (!one_is_ready)
-    return Error{fmt::format("none of {} servers is ready: {}: {}", servers.size(), servers.front()->name(),
-                             servers.front()->problem),
+    return Error{interrupted()
+                     ? "interrupted"
+                     : fmt::format("none of {} servers was ready within {} s: {}: {}", servers.size(),
+                                   std::chrono::ceil<std::chrono::seconds>(pool->limits_.opening_time).count(),
+                                   servers.front()->name(), servers.front()->problem),
                  "are they running? GET /ready says when one is",
                  {}};
   for (const auto& server : servers)
     if (server->state == Server::State::away)
       log_event(LogLevel::warn, "server_away", {{"server", server->name()}, {"problem", server->problem}});
   return pool;
+}
+
+void ServerPool::wait_for_all(Lock& lock) {
+  const auto deadline = Clock::now() + limits_.opening_time;
+  const auto all_heard = [&] {
+    return interrupted() || std::ranges::all_of(servers_, [](const auto& server) { return server->heard_of; });
+  };
+  // Whoever is there and ready answers in milliseconds: about them nothing is said.
+  const auto one_failed = [](const auto& server) { return !server->heard_of && server->wait > milliseconds(0); };
+  auto tell_at = Clock::now() + slow_answer;
+  bool told = false;
+  while (Clock::now() < deadline && !changed_.wait_for(lock, tick, all_heard)) {
+    const auto now = Clock::now();
+    if (now < tell_at && (told || !std::ranges::any_of(servers_, one_failed))) continue;
+    tell_who_is_missing(std::chrono::ceil<milliseconds>(deadline - now));
+    told = true;
+    tell_at = now + limits_.tell_every;
+  }
+}
+
+void ServerPool::tell_who_is_missing(milliseconds left) const {
+  if (!greeting_.waiting) return;
+  std::vector<std::string> missing;
+  for (const auto& server : servers_)
+    if (!server->heard_of) missing.push_back(server->name() + ": " + server->problem);
+  greeting_.waiting(missing, std::max(left, milliseconds(0)));
 }
 
 ServerPool::~ServerPool() {

@@ -27,6 +27,7 @@ struct ServerPoolLimits {
   std::chrono::milliseconds look_every{2'000};     // at a server that works
   std::chrono::milliseconds look_time{20'000};     // in which it must say that it is there
   std::chrono::milliseconds opening_time{60'000};  // in which servers that are still loading may become ready
+  std::chrono::milliseconds tell_every{10'000};    // while it waits for them
   std::chrono::milliseconds patience{600'000};     // of a question, while there is no server at all
   std::chrono::milliseconds hang_time{3'000};      // at least, before a question is put to a second server, too
   HttpClientLimits http;                           // of a question
@@ -37,6 +38,9 @@ struct ServerGreeting {
   std::function<HttpCall()> call;
   // How many questions it bears at a time. An error: this server is not to be used, and why.
   std::function<Result<std::size_t>(const HttpUrl& server, const HttpResponse& answer)> check;
+  // Told while the pool opens: who is missing ("http://a:8000: nobody listens there"), and how long it will still wait.
+  // The first time as soon as one could not be reached.
+  std::function<void(const std::vector<std::string>& missing, std::chrono::milliseconds left)> waiting = {};
 };
 
 enum class AnswerUse : std::uint8_t {
@@ -86,6 +90,8 @@ class ServerPool {
 
   ServerPool(ServerGreeting greeting, ServerPoolLimits limits);
   // The lock is held for all of these.
+  void wait_for_all(Lock& lock);
+  void tell_who_is_missing(std::chrono::milliseconds left) const;
   void pump();
   void put(const std::shared_ptr<Question>& question, Server& server);
   void ask_twice();

@@ -243,7 +243,8 @@ TEST(ServerPool, NobodyThereIsAnErrorInTime) {
   const HttpUrl nowhere = parse_http_url("unix:" + (folder.path() / "no.sock").string()).value();
   const auto pool = ServerPool::open({{nowhere, {}}}, plain_greeting(1), limits);
   ASSERT_FALSE(pool.ok());
-  EXPECT_NE(pool.error().message.find("none of 1 servers is ready"), std::string::npos) << pool.error().message;
+  EXPECT_NE(pool.error().message.find("none of 1 servers was ready within 1 s"), std::string::npos)
+      << pool.error().message;
   // And when the last one goes for good.
   Answerer only("only", {}, (folder.path() / "only.sock").string());
   auto short_patience = quick();
@@ -251,6 +252,29 @@ TEST(ServerPool, NobodyThereIsAnErrorInTime) {
   const auto left = open({&only}, short_patience);
   only.stop();
   EXPECT_TRUE(answer_to(*left).starts_with("fault: no server was there for")) << answer_to(*left);
+}
+
+TEST(ServerPool, WhoIsWaitedForIsSaidAtOnceAndAgainAndNobodyElse) {
+  const TemporaryFolder folder;
+  Answerer there("there");
+  const std::string socket = (folder.path() / "late.sock").string();
+  const HttpUrl late_url = parse_http_url("unix:" + socket).value();
+  auto limits = quick();
+  limits.tell_every = 1ms;
+  std::unique_ptr<Answerer> late;
+  int told = 0;
+  ServerGreeting greeting = plain_greeting(1);
+  greeting.waiting = [&](const std::vector<std::string>& missing, std::chrono::milliseconds left) {
+    ASSERT_EQ(missing.size(), 1u);
+    EXPECT_TRUE(missing.front().starts_with(to_string(late_url) + ": ")) << missing.front();
+    EXPECT_GT(left, 0ms);
+    EXPECT_LE(left, limits.opening_time);
+    if (++told == 3) late = std::make_unique<Answerer>("late", Answerer::Script(), socket);
+  };
+  const auto pool = ServerPool::open({there.member(), {late_url, {}}}, greeting, limits);
+  ASSERT_TRUE(pool.ok()) << to_string(pool.error());
+  EXPECT_GE(told, 3);
+  EXPECT_EQ((*pool)->calls_at_a_time(), 2u);
 }
 
 TEST(ServerPool, NoAnswerIsLostWhileServersComeAndGo) {

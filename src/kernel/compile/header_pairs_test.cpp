@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "base/test_length.h"
 #include "kernel/compile/nvrtc.h"
 #include "kernel/compile/service.h"
 
@@ -18,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t sampled_pairs = 40;
-constexpr std::size_t files_for_nvcc = 8;
 constexpr std::uint64_t seed = 20;
 
 struct HeaderFile {
@@ -99,16 +98,15 @@ TEST(HeaderPairsSlow, EachAlone) {
   std::vector<Source> sources;
   for (const HeaderFile& file : all_files()) sources.push_back({file.name, file.includes + file.body});
   ASSERT_GE(sources.size(), 70u);
-  EXPECT_EQ(joined(refused(sources)), "");
+  EXPECT_EQ(joined(refused(tested_share(sources))), "");
 }
 
 TEST(HeaderPairsSlow, TwoTogether) {
   std::vector<Source> pairs = all_pairs(all_files());
-  const char* all = std::getenv("KW_ALL_HEADER_PAIRS");
-  if (all == nullptr) {
+  if (std::getenv("KW_ALL_HEADER_PAIRS") == nullptr) {
     Random random(seed);
     shuffle(pairs, random);
-    pairs.resize(sampled_pairs);
+    pairs.resize(thorough_tests() ? 40 : 16);
   }
   EXPECT_EQ(joined(refused(pairs)), "");
 }
@@ -122,7 +120,7 @@ TEST(HeaderPairsSlow, NvccAcceptsThemToo) {
   std::vector<HeaderFile> files = all_files();
   Random random(seed);
   shuffle(files, random);
-  if (std::getenv("KW_ALL_HEADER_PAIRS") == nullptr) files.resize(files_for_nvcc);
+  files.resize(thorough_tests() ? 8 : 3);
   const TemporaryFolder folder;
   for (const HeaderFile& file : files) {
     const fs::path source = folder.path() / "use.cu";

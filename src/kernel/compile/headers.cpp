@@ -31,6 +31,8 @@ constexpr std::string_view host_headers[] = {
     "complex",
     "condition_variable",
     "cctype",
+    "ctype.h",
+    "stdbool.h",
     "cerrno",
     "csignal",
     "cstdarg",

@@ -16,7 +16,7 @@ constexpr std::array baseline_words{
     BaselineWords{Baseline::naive, "naive", "the naive kernel"},
     BaselineWords{Baseline::given, "given", "the given kernel"},
     BaselineWords{Baseline::pytorch, "pytorch", "PyTorch"},
-    BaselineWords{Baseline::library, "library", "the library"},
+    BaselineWords{Baseline::library, "library", "the library's kernel"},
 };
 
 std::optional<double> time_ratio(const Verdict* other, const Verdict& verdict) {

@@ -17,6 +17,7 @@ TEST(Baseline, HasANameThatIsReadBack) {
   }
   EXPECT_FALSE(baseline_from_name("fastest"));
   EXPECT_EQ(words_of(Baseline::naive), "the naive kernel");
+  EXPECT_EQ(words_of(Baseline::library), "the library's kernel");
   EXPECT_EQ(speedup_text(Baseline::pytorch, 1.5), "1.50 x pytorch");
 }
 

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "kernel/judge/compile_limits.h"
 #include "kernel/judge/examine.h"
 #include "kernel/judge/feedback.h"
 #include "kernel/judge/full_size.h"
@@ -26,11 +27,7 @@ namespace kw {
 namespace {
 
 // Raised whenever a verdict could come out differently for the same kernel: older ones in the cache are then not used.
-constexpr std::string_view judge_version = "judge 6";
-// Kernels take a tenth of a second, with CUB or cooperative groups one or two.
-constexpr int compile_wall_ms = 12'000;
-constexpr int compile_cpu_seconds = 6;
-constexpr double compile_part = 0.4;  // of the time of a judgement
+constexpr std::string_view judge_version = "judge 7";
 
 VerdictStatus status_of(BuildStatus status) {
   switch (status) {
@@ -318,10 +315,8 @@ bool Judge::build_and_answer(Judgement& now) {
   BuildOptions options;
   options.architecture = options_.profile.architecture;
   options.policy = options_.policy;
-  options.compile_limits.wall_ms =
-      std::min(compile_wall_ms, static_cast<int>(options_.limits.seconds * compile_part * 1e3));
+  options.compile_limits = compile_limits(options_.limits.seconds);
   options.plan_limits.budget = &now.budget;
-  options.compile_limits.cpu_seconds = compile_cpu_seconds;
   build = read_kernel(now.text, now.file, options);
   now.end_stage("read");
   if (build.kernel_file == nullptr) {
@@ -350,8 +345,10 @@ bool Judge::build_and_answer(Judgement& now) {
   if (cases.ok() && options_.gpu == nullptr && options_.full_size)
     now.entry.prepare_truths(**cases, options_.unusual_share);
   compiling.get();
-  // Waiting for a compiler, and the answers, which are for all kernels of the task, are not the kernel's fault.
-  const double waiting_ms = compiling_ms - build.planning_ms - build.compiled.compile_ms;
+  // Waiting for a compiler or a processor, and the answers, which are for all kernels of the task, are not the kernel's
+  // fault.
+  const double compiler_ms = std::min(build.compiled.compile_ms, options.compile_limits.cpu_seconds * 1e3);
+  const double waiting_ms = compiling_ms - build.planning_ms - compiler_ms;
   now.budget.forgive(duration_of(std::max(waiting_ms, 0.0) + milliseconds_since(built) - compiling_ms));
   now.end_stage("plan, compile, reference");
   add_build(build, verdict);

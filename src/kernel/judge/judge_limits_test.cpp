@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernel/judge/compile_limits.h"
 #include "kernel/judge/missing_time.h"
 
 namespace kw {
@@ -34,6 +35,18 @@ TEST(JudgeLimits, WorkThatRanOutEarlierIsATimeout) {
     EXPECT_EQ(verdict.findings.front().kind, "work_limit");
   }
   EXPECT_EQ(after_running_out(VerdictStatus::wrong, "checked").status, VerdictStatus::wrong);
+}
+
+// A machine that gives the compiler a tenth of a processor must not end a kernel that compiles within its limit.
+TEST(JudgeLimits, ACompilerIsHeldToProcessorTimeAndMayWaitForIt) {
+  for (const double seconds : {0.5, 5.0, 30.0, 3600.0}) {
+    const CompileLimits limits = compile_limits(seconds);
+    EXPECT_GE(limits.cpu_seconds, 1) << seconds;
+    EXPECT_LE(limits.cpu_seconds, 6) << seconds;
+    EXPECT_GE(limits.wall_ms, 10'000 * limits.cpu_seconds) << seconds;
+  }
+  EXPECT_EQ(compile_limits(JudgeLimits::default_seconds).cpu_seconds, 6);
+  EXPECT_EQ(compile_limits(10).cpu_seconds, 2);
 }
 
 }  // namespace

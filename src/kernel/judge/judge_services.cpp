@@ -1,13 +1,16 @@
 #include "kernel/judge/judge_services.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 
 #include "base/bounded_json.h"
 #include "base/bytes.h"
+#include "base/progress.h"
 #include "kernel/judge/judge_secret.h"
 #include "kernel/judge/task_identity.h"
 #include "kernel/judge/verdict_file.h"
@@ -23,6 +26,7 @@ constexpr const char* key_variable = "KERNELWRIGHT_API_KEY";
 // While one kernel of a worker's is judged, the next one is on its way.
 constexpr std::size_t calls_a_worker = 2;
 constexpr int most_threads = 1024;
+constexpr std::ptrdiff_t most_named = 8;  // in one line
 constexpr JsonBounds answer_bounds{
     .max_depth = 10, .min_bytes_per_value = 1, .max_values = 400'000, .max_members = 128, .max_elements = 20'000};
 
@@ -68,6 +72,15 @@ std::string refusal(const HttpResponse& response) {
   for (char& c : said)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   return fmt::format("HTTP {}{}{}", response.status, said.empty() ? "" : ": ", said.substr(0, 400));
+}
+
+// At once and in the open: a person may have started the command before the services.
+void say_who_is_missing(const std::vector<std::string>& missing, std::chrono::milliseconds left) {
+  const auto end = missing.begin() + std::min<std::ptrdiff_t>(most_named, std::ssize(missing));
+  const std::string line = fmt::format("waiting up to {} for {} of the services of --judge-on: {}\n",
+                                       duration_text(std::chrono::duration<double>(left).count()), missing.size(),
+                                       fmt::join(missing.begin(), end, "; "));
+  std::fputs(line.c_str(), stderr);
 }
 
 bool is_utf8(std::string_view text) {
@@ -127,11 +140,12 @@ Result<std::unique_ptr<JudgeServices>> JudgeServices::open(JudgeServicesOptions 
   JudgeServices* const self = services.get();
   const ServerGreeting greeting{
       [self] { return self->greeting(); },
-      [self](const HttpUrl& server, const HttpResponse& answer) { return self->check(server, answer); }};
+      [self](const HttpUrl& server, const HttpResponse& answer) { return self->check(server, answer); },
+      say_who_is_missing};
   auto pool = ServerPool::open(std::move(members), greeting, services->options_.limits);
   if (!pool.ok()) {
     Error error = std::move(pool).error();
-    error.message = "judges on other machines: " + error.message;
+    error.message = "--judge-on: " + error.message;
     return error;
   }
   services->pool_ = std::move(pool).value();

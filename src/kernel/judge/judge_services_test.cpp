@@ -132,6 +132,19 @@ TEST(JudgeServices, AnotherSecretIsRefusedAndNeverSaid) {
   EXPECT_EQ(server.judged, 0);
 }
 
+TEST(JudgeServices, WhoDoesNotAnswerIsNamedAtOnceAndInTheError) {
+  const TemporaryFolder folder;
+  JudgeServicesOptions options = options_for("unix:" + (folder.path() / "no.sock").string());
+  options.limits.opening_time = std::chrono::milliseconds(500);
+  testing::internal::CaptureStderr();
+  const auto services = JudgeServices::open(options);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("for 1 of the services of --judge-on: " + options.where), std::string::npos) << said;
+  ASSERT_FALSE(services.ok());
+  EXPECT_TRUE(services.error().message.starts_with("--judge-on: none of 1 servers was ready within 1 s"))
+      << services.error().message;
+}
+
 TEST(JudgeServices, PoolsOfUnlikeJudgesAreRefused) {
   JudgeServer plain;
   const auto refused = [&](std::function<JudgeFacts(JudgeFacts)> change, const std::string& words) {

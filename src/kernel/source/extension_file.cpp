@@ -91,10 +91,10 @@ bool includes_torch(const std::vector<IncludeLine>& includes) {
 
 bool is_extension(const HostProgram& program) {
   if (!program.uses_torch) return false;
-  if (!program.exports.empty()) return true;
+  // A launcher answers, whatever else the file exports.
   for (const FunctionSyntax* function : program.functions) {
     if (function->name == "launch" && function->scope.empty() && runs_on_host(*function))
-      return takes_tensor(*function);
+      return takes_tensor(*function) || mentions_tensor(*function->result);
   }
   return true;
 }

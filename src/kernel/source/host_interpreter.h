@@ -303,6 +303,8 @@ class HostInterpreter {
   Result<HostValue> runtime_device_attribute(const std::vector<HostValue>& arguments, const Expr& expr);
   Result<HostValue> runtime_device_properties(const std::vector<HostValue>& arguments, const Expr& expr);
   Result<HostValue> runtime_occupancy(const std::vector<HostValue>& arguments, const Expr& expr);
+  Result<HostValue> runtime_block_size(const std::vector<HostValue>& arguments, const Expr& expr);
+  std::uint64_t resident_blocks(std::uint64_t threads, std::uint64_t shared) const;
   Result<HostValue*> out_parameter(const HostValue& pointer, TokenIndex token);
   Result<std::uint64_t> byte_count(const HostValue& value, TokenIndex token);
   Result<void> check_range(const HostValue& pointer, std::uint64_t bytes, bool written, TokenIndex token);

@@ -193,6 +193,9 @@ TypeTable::TypeTable(BuiltIn& filling) : base_(filling) {
   for (const char* field : {"sharedMemPerBlock", "sharedMemPerBlockOptin", "sharedMemPerMultiprocessor"}) {
     properties.fields.push_back({field, basic(TypeKind::ulong), 0, nullptr});
   }
+  for (const char* field : {"maxGridSize", "maxThreadsDim"}) {
+    properties.fields.push_back({field, array_of(basic(TypeKind::int_), 3), 0, nullptr});
+  }
   filling.named.emplace("cudaDeviceProp", make_struct(std::move(properties), 0));
   add_torch(filling);
 }

@@ -48,6 +48,17 @@ constexpr std::array<RuntimeConstant, 32> runtime_constants = {{
     {"cudaDevAttrMaxBlocksPerMultiprocessor", "cudaDeviceAttr", 106},
 }};
 
+// A variable whose parts can be stored one by one; until then none can be read.
+HostValue unset_value(const HostType* type) {
+  HostValue value;
+  value.type = type;
+  if (type->plain->kind != TypeKind::structure) return value;
+  HostValue::Aggregate parts;
+  for (const FieldType& field : type->plain->structure->fields) parts.push_back(unset_value(field.type));
+  value.data = std::move(parts);
+  return value;
+}
+
 std::string plain_name(const Name& name) {
   std::string text = name.global ? "::" : "";
   for (const NamePart& part : name.parts) {
@@ -224,6 +235,7 @@ Result<HostValue*> HostInterpreter::global_constant(const GlobalVariable& global
     }
     KW_TRY(const HostType* type, within({}, global.scope, [&] { return resolve(*global.variable.type); }));
     KW_TRY(HostValue * cell, new_cell(type, use.token));
+    *cell = unset_value(type);
     return globals_[&global] = cell;
   }
   if (global.generic.present && use.name.parts.back().arguments.empty()) {

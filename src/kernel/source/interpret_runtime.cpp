@@ -1,5 +1,7 @@
 // The CUDA runtime's functions as a launcher may use them: queries, attributes, cudaLaunchKernel.
 
+#include <algorithm>
+
 #include "kernel/source/host_interpreter.h"
 
 namespace kw {
@@ -36,7 +38,8 @@ Result<std::optional<HostValue>> HostInterpreter::call_runtime(std::string_view 
                                       {"cudaGetDevice", 1, 1},
                                       {"cudaDeviceGetAttribute", 3, 3},
                                       {"cudaGetDeviceProperties", 2, 2},
-                                      {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", 4, 4}};
+                                      {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", 4, 4},
+                                      {"cudaOccupancyMaxPotentialBlockSize", 3, 5}};
   const Arity* arity = nullptr;
   for (const Arity& known : arities) {
     if (known.name == name) arity = &known;
@@ -72,6 +75,7 @@ Result<std::optional<HostValue>> HostInterpreter::call_runtime(std::string_view 
   if (name == "cudaDeviceGetAttribute") return some(runtime_device_attribute(arguments, expr));
   if (name == "cudaGetDeviceProperties") return some(runtime_device_properties(arguments, expr));
   if (name == "cudaOccupancyMaxActiveBlocksPerMultiprocessor") return some(runtime_occupancy(arguments, expr));
+  if (name == "cudaOccupancyMaxPotentialBlockSize") return some(runtime_block_size(arguments, expr));
   if (name == "cudaGetDevice") {
     KW_TRY(HostValue * out, out_parameter(arguments[0], expr.token));
     KW_TRY_VOID(store(*out, make_integer(types_.int_type(), 0), expr.token));
@@ -254,29 +258,67 @@ Result<HostValue> HostInterpreter::runtime_device_properties(const std::vector<H
                                  device.shared_bytes_optin,
                                  device.shared_bytes_per_multiprocessor};
   const std::vector<FieldType>& fields = out->type->structure->fields;
-  KW_CHECK(fields.size() == std::size(values) && out->is_aggregate());
-  for (std::size_t i = 0; i < fields.size(); ++i) assign(out->parts()[i], make_integer(fields[i].type, values[i]));
+  const std::int64_t extents[][3] = {{INT32_MAX, 65535, 65535}, {device.max_threads_per_block, 1024, 64}};
+  KW_CHECK(fields.size() == std::size(values) + std::size(extents) && out->is_aggregate());
+  for (std::size_t i = 0; i < std::size(values); ++i) assign(out->parts()[i], make_integer(fields[i].type, values[i]));
+  for (std::size_t i = 0; i < std::size(extents); ++i) {
+    const FieldType& field = fields[std::size(values) + i];
+    HostValue::Aggregate parts;
+    for (const std::int64_t extent : extents[i]) parts.push_back(make_integer(field.type->element, extent));
+    assign(out->parts()[std::size(values) + i], HostValue{field.type, std::move(parts)});
+  }
   return success();
 }
 
 // Threads, blocks and shared memory limit it here; registers are the compiler's secret at this point.
+std::uint64_t HostInterpreter::resident_blocks(std::uint64_t threads, std::uint64_t shared) const {
+  const LaunchDevice& device = limits_.device;
+  if (threads == 0 || threads > static_cast<std::uint64_t>(device.max_threads_per_block)) return 0;
+  const auto warp = static_cast<std::uint64_t>(device.warp_threads);
+  const std::uint64_t rounded = (threads + warp - 1) / warp * warp;
+  const std::uint64_t reserved = 1024;  // the system's share of each block
+  const std::uint64_t by_threads = static_cast<std::uint64_t>(device.max_threads_per_multiprocessor) / rounded;
+  const std::uint64_t by_memory =
+      device.shared_bytes_per_multiprocessor / (std::min<std::uint64_t>(shared, 1u << 30) + reserved);
+  return std::min({by_threads, by_memory, static_cast<std::uint64_t>(device.max_blocks_per_multiprocessor)});
+}
+
 Result<HostValue> HostInterpreter::runtime_occupancy(const std::vector<HostValue>& arguments, const Expr& expr) {
   KW_TRY(HostValue * out, out_parameter(arguments[0], expr.token));
   KW_TRY(const auto function, kernel_of(arguments[1], expr.token));
   KW_TRY(const std::uint64_t threads, byte_count(arguments[2], expr.token));
   KW_TRY(const std::uint64_t shared, byte_count(arguments[3], expr.token));
-  const LaunchDevice& device = limits_.device;
-  std::uint64_t blocks = 0;
-  if (threads > 0 && threads <= static_cast<std::uint64_t>(device.max_threads_per_block)) {
-    const auto warp = static_cast<std::uint64_t>(device.warp_threads);
-    const std::uint64_t rounded = (threads + warp - 1) / warp * warp;
-    blocks = static_cast<std::uint64_t>(device.max_threads_per_multiprocessor) / rounded;
-    blocks = std::min(blocks, static_cast<std::uint64_t>(device.max_blocks_per_multiprocessor));
-    const std::uint64_t reserved = 1024;  // the system's share of each block
-    blocks = std::min(blocks,
-                      device.shared_bytes_per_multiprocessor / (std::min<std::uint64_t>(shared, 1u << 30) + reserved));
+  const auto blocks = static_cast<std::int64_t>(resident_blocks(threads, shared));
+  KW_TRY_VOID(store(*out, make_integer(types_.int_type(), blocks), expr.token));
+  return success();
+}
+
+// (&blocks, &threads, kernel, shared = 0, most threads = 0): the largest block of those that fill a multiprocessor
+// best, and how many of them fill the device.
+Result<HostValue> HostInterpreter::runtime_block_size(const std::vector<HostValue>& arguments, const Expr& expr) {
+  KW_TRY(HostValue * grid, out_parameter(arguments[0], expr.token));
+  KW_TRY(HostValue * block, out_parameter(arguments[1], expr.token));
+  KW_TRY(const auto function, kernel_of(arguments[2], expr.token));
+  std::uint64_t shared = 0, most = 0;
+  if (arguments.size() > 3) {
+    KW_TRY(shared, byte_count(arguments[3], expr.token));
   }
-  KW_TRY_VOID(store(*out, make_integer(types_.int_type(), static_cast<std::int64_t>(blocks)), expr.token));
+  if (arguments.size() > 4) {
+    KW_TRY(most, byte_count(arguments[4], expr.token));
+  }
+  const auto device_most = static_cast<std::uint64_t>(limits_.device.max_threads_per_block);
+  const auto warp = static_cast<std::uint64_t>(limits_.device.warp_threads);
+  most = most == 0 ? device_most : std::min(most, device_most);
+  std::uint64_t best = 0, best_threads = 0;
+  for (std::uint64_t threads = (most + warp - 1) / warp * warp; threads > 0; threads -= warp) {
+    const std::uint64_t size = std::min(threads, most);
+    const std::uint64_t resident = resident_blocks(size, shared) * size;
+    if (resident > best_threads) best = size, best_threads = resident;
+  }
+  if (best == 0) return fail("no block of this kernel fits on the device", expr.token);
+  const auto blocks = static_cast<std::int64_t>(best_threads / best) * limits_.device.multiprocessors;
+  KW_TRY_VOID(store(*grid, make_integer(types_.int_type(), blocks), expr.token));
+  KW_TRY_VOID(store(*block, make_integer(types_.int_type(), static_cast<std::int64_t>(best)), expr.token));
   return success();
 }
 

@@ -182,5 +182,27 @@ TEST(Interpreter, PrintsPlans) {
             "3  launch    grid 1    block 1   shared 0       k(x = x, y = y, n = -5) on the default stream\n");
 }
 
+TEST(Interpreter, WhatIsAskedOfTheDevice) {
+  const std::string ask = "cudaDeviceProp p; cudaGetDeviceProperties(&p, 0);";
+  EXPECT_EQ(value_of("int", "p.maxGridSize[0]", ask), "2147483647");
+  EXPECT_EQ(value_of("int", "std::min(rows * cols, p.maxGridSize[1])", ask), "903");
+  EXPECT_EQ(value_of("int", "p.maxThreadsDim[2]", ask), "64");
+  const auto block_size = [](const std::string& arguments, const std::string& result) {
+    return value_of("int", result, "int g, b; cudaOccupancyMaxPotentialBlockSize(&g, &b, " + arguments + ");",
+                    "__global__ void k(float* y) {}");
+  };
+  EXPECT_EQ(block_size("k", "b"), "1024");
+  EXPECT_EQ(block_size("(void*)k, 0, 200", "b"), "128");
+  EXPECT_EQ(block_size("k, 200000, 0", "b"), "1024");
+  EXPECT_EQ(block_size("k", "g % 2"), "0");
+  EXPECT_NE(block_size("k, 1 << 29", "b").find("no block of this kernel fits"), std::string::npos);
+}
+
+TEST(Interpreter, AGlobalStructIsFilledByItsAddress) {
+  EXPECT_EQ(
+      value_of("int", "properties.warpSize", "cudaGetDeviceProperties(&properties, 0);", "cudaDeviceProp properties;"),
+      "32");
+}
+
 }  // namespace
 }  // namespace kw

@@ -13,6 +13,8 @@ inline constexpr std::string_view predefined_text = R"(
 #define __CUDACC_VER_MINOR__ 0
 #define CUDART_VERSION 13000
 #define CUDA_VERSION 13000
+#define __DRIVER_TYPES_H__
+#define __CUDA_RUNTIME_H__
 #define __cplusplus 201703L
 #define __linux__ 1
 #define __x86_64__ 1

@@ -183,6 +183,10 @@ class DeclarationFinder {
     std::size_t name = begin;
     for (std::size_t i = begin; i < end; ++i) {
       if (tokens_[i].kind == TokenKind::identifier) name = i;
+      if (tokens_[i].is("[") && i + 1 < end && tokens_[i + 1].is("[")) {  // [[nodiscard]]
+        i = std::min(reading_.closing[i], end);
+        continue;
+      }
       if (tokens_[i].is("[") || tokens_[i].is("=") || tokens_[i].is("{") || tokens_[i].is(";")) break;
       if (tokens_[i].is("(")) i = std::min(reading_.closing[i], end);
     }

@@ -178,8 +178,8 @@ std::vector<std::string> default_allowed_headers() {
           "string.h",
           // of libraries whose functions are refused where they are used
           "time.h", "ctime", "chrono", "omp.h", "unistd.h", "sys/time.h", "sys/types.h", "cstdarg", "cctype", "cerrno",
-          "random", "cublas_v2.h", "cublasLt.h", "cudnn.h", "curand.h", "cuda_profiler_api.h", "nvtx3/nvToolsExt.h",
-          "nvToolsExt.h",
+          "ctype.h", "stdbool.h", "random", "cublas_v2.h", "cublasLt.h", "cudnn.h", "curand.h", "cuda_profiler_api.h",
+          "nvtx3/nvToolsExt.h", "nvToolsExt.h",
           // PyTorch's, for extension files: read and never compiled; device code gets kw_torch.h
           "torch/*", "ATen/*", "c10/*", "pybind11/*", "THC/*"};
 }

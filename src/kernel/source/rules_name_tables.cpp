@@ -229,7 +229,18 @@ bool is_runtime_type_or_constant(std::string_view name) {
   return false;
 }
 
+// Types of results, and functions that say what an error is called: error-check macros of public code name them for
+// many libraries. They compute nothing.
+static bool tells_errors(std::string_view name) {
+  static const Names names = {"cuGetErrorName",        "cuGetErrorString",     "cublasGetStatusName",
+                              "cublasGetStatusString", "cudnnGetErrorString",  "ncclGetErrorString",
+                              "nvrtcGetErrorString",   "cusparseGetErrorName", "cufftResult",
+                              "nvrtcResult",           "ncclResult_t",         "cusparseGetErrorString"};
+  return names.contains(name);
+}
+
 std::string_view library_of(std::string_view name, bool is_call) {
+  if (tells_errors(name)) return {};
   constexpr std::array<std::pair<std::string_view, std::string_view>, 15> prefixes = {{{"cublas", "cuBLAS"},
                                                                                        {"cudnn", "cuDNN"},
                                                                                        {"cusparse", "cuSPARSE"},

@@ -7,16 +7,15 @@
 namespace kw {
 namespace {
 
-// Where the launcher's work begins: `launch`, or what a PyTorch extension exports.
-bool is_root(std::string_view name) {
-  return name == "launch" || name == "PYBIND11_MODULE" || name == "forward" || name == "TORCH_LIBRARY" ||
-         name == "TORCH_LIBRARY_IMPL";
+// Where the work of a PyTorch extension begins, unless the file has a launcher: what it exports.
+bool is_extension_root(std::string_view name) {
+  return name == "PYBIND11_MODULE" || name == "forward" || name == "TORCH_LIBRARY" || name == "TORCH_LIBRARY_IMPL";
 }
 
 // Called by loops, structured bindings and library templates that never name them in the file.
 bool is_called_unnamed(std::string_view name) {
   static const std::unordered_set<std::string_view> names = {"begin", "end", "get", "swap", "size", "data"};
-  return names.contains(name) || name.starts_with("_");
+  return names.contains(name);
 }
 
 // A macro whose body opens or closes more braces than it closes or opens moves the ends of functions.
@@ -62,13 +61,27 @@ bool has_balanced_branches(const TokenStream& stream, std::uint32_t begin, std::
   return open.empty();
 }
 
+bool is_unconditional(const TokenStream& stream, std::uint32_t offset) {
+  int depth = 0;
+  for (const Token& token : stream.tokens) {
+    if (token.offset >= offset) break;
+    if (token.kind != TokenKind::directive) continue;
+    const auto inside = stream.inside(token);
+    if (inside.empty()) continue;
+    if (inside[0].text.starts_with("if")) ++depth;
+    if (inside[0].is("endif")) --depth;
+  }
+  return depth == 0;
+}
+
 class Reach {
  public:
   Reach(const RuleInput& input, const Reading& reading) : input_(input), reading_(reading), tokens_(reading.tokens) {}
 
   std::vector<bool> run() {
     std::vector<bool> unreached(tokens_.size(), false);
-    if (!has_root() || has_unbalanced_macro(input_.stream)) return unreached;
+    find_roots();
+    if (!has_root_ || has_unbalanced_macro(input_.stream)) return unreached;
     find_bodies();
     std::vector<bool> inside(tokens_.size(), false);
     for (const Body& body : bodies_) std::fill(at(inside, body.first), at(inside, body.end + 1), true);
@@ -104,11 +117,38 @@ class Reach {
     return flags.begin() + static_cast<std::ptrdiff_t>(i);
   }
 
-  bool has_root() const {
-    return std::any_of(reading_.declarations.begin(), reading_.declarations.end(), [&](const Declaration& d) {
-      return d.kind == Declaration::Kind::function_body && !d.in_type && is_root(tokens_[d.name].text);
-    });
+  void find_roots() {
+    for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+      has_c_block_ = has_c_block_ ||
+                     (tokens_[i].is("extern") && tokens_[i + 1].kind == TokenKind::string && tokens_[i + 2].is("{"));
+    }
+    for (const Declaration& declaration : reading_.declarations) {
+      const bool body = declaration.kind == Declaration::Kind::function_body;
+      if (body || declaration.kind == Declaration::Kind::function) ++declared_[tokens_[declaration.name].text];
+    }
+    for (const Declaration& declaration : reading_.declarations) {
+      if (declaration.kind != Declaration::Kind::function_body || declaration.in_type) continue;
+      const std::string_view name = tokens_[declaration.name].text;
+      has_launcher_ = has_launcher_ || is_launcher(declaration);
+      has_root_ = has_root_ || name == "launch" || is_extension_root(name);
+    }
   }
+
+  // `extern "C" void launch(` of no tensors, as it is written: what is judged, whatever the file exports to PyTorch.
+  bool is_launcher(const Declaration& declaration) const {
+    const std::size_t first = declaration.first, parameters = declaration.name + 1, open = declaration.last;
+    if (!tokens_[declaration.name].is("launch") || declaration.name != first + 3 || open >= tokens_.size())
+      return false;
+    if (!tokens_[first].is("extern") || !tokens_[first + 1].is("\"C\"") || !tokens_[first + 2].is("void")) return false;
+    for (std::size_t i = first; i <= open; ++i) {
+      if (!is_as_written(input_.stream, tokens_[i]) || tokens_[i].is("Tensor")) return false;
+    }
+    // Outside of every #if: each reading has it.
+    return tokens_[parameters].is("(") && reading_.closing[parameters] + 1 == open &&
+           is_unconditional(input_.stream, tokens_[first].offset);
+  }
+
+  bool is_root(std::string_view name) const { return name == "launch" || (!has_launcher_ && is_extension_root(name)); }
 
   void find_bodies() {
     for (const Declaration& declaration : reading_.declarations) {
@@ -128,6 +168,7 @@ class Reach {
     if (end >= tokens_.size() || reading_.sides[end] != Side::host) return false;
     const Token& name = tokens_[declaration.name];
     if (is_root(name.text) || is_called_unnamed(name.text) || is_keyword(name.text)) return false;
+    if (name.text.starts_with("_") && !has_mangled_name(declaration)) return false;
     const std::size_t parameters = declaration.name + 1;
     if (!tokens_[parameters].is("(") || reading_.closing[parameters] + 1 != open) return false;
     if (declaration.name > 0 && tokens_[declaration.name - 1].is("::")) return false;
@@ -135,6 +176,10 @@ class Reach {
         "operator", "struct", "class",    "union",    "enum",    "namespace", "concept",
         "requires", "using",  "decltype", "template", "alignas", "[",         "__attribute__"};
     for (std::size_t i = declaration.first; i < declaration.name; ++i) {
+      if (is_harmless_attribute(i)) {
+        i = reading_.closing[i];
+        continue;
+      }
       if (unusual.contains(tokens_[i].text) && !is_template_head(declaration, i)) return false;
     }
     for (const std::size_t i : {declaration.first, declaration.name, open, end}) {
@@ -143,6 +188,24 @@ class Reach {
     const std::uint32_t begin = tokens_[declaration.first].offset;
     return begin < tokens_[open].offset && tokens_[open].offset < tokens_[end].offset &&
            has_balanced_branches(input_.stream, begin, tokens_[end].offset);
+  }
+
+  // Libraries call `_init` and the like. A function that a linker does not see under its plain name is none of them.
+  bool has_mangled_name(const Declaration& declaration) const {
+    if (tokens_[declaration.first].is("template")) return true;
+    bool is_inline = false;
+    for (std::size_t i = declaration.first; i < declaration.name; ++i) {
+      if (tokens_[i].is("static")) return true;
+      is_inline = is_inline || tokens_[i].is("inline");
+    }
+    return is_inline && !has_c_block_ && declared_.at(tokens_[declaration.name].text) == 1;
+  }
+
+  // `[[nodiscard]]` changes nothing; `[[gnu::constructor]]` would call the function.
+  bool is_harmless_attribute(std::size_t i) const {
+    return i + 4 < tokens_.size() && tokens_[i].is("[") && tokens_[i + 1].is("[") &&
+           (tokens_[i + 2].is("nodiscard") || tokens_[i + 2].is("maybe_unused")) && tokens_[i + 3].is("]") &&
+           reading_.closing[i] == i + 4;
   }
 
   bool is_host_prototype(const Declaration& declaration) const {
@@ -178,6 +241,10 @@ class Reach {
   const RuleInput& input_;
   const Reading& reading_;
   const std::vector<Token>& tokens_;
+  bool has_root_ = false;
+  bool has_launcher_ = false;
+  bool has_c_block_ = false;
+  std::unordered_map<std::string_view, int> declared_;  // how often a function's name is declared
   std::vector<Body> bodies_;
   std::unordered_map<std::string_view, std::vector<std::size_t>> by_name_;  // bodies that nobody has named yet
   std::unordered_set<std::size_t> names_;                                   // tokens that declare a function's name

@@ -24,6 +24,11 @@ TEST(RulesReach, HostFunctionsThatNobodyCallsAreHarmless) {
       "void benchmark() { cudaEvent_t e; cudaEventCreate(&e); auto t = std::chrono::steady_clock::now(); }\n",
       "void fill(std::vector<float>& v) { for (auto& x : v) x = std::rand(); float* p = new float[3]; delete[] p; }\n",
       "template <class T>\nvoid check(T value) { if (value) { system(\"id\"); } }\n",
+      "template <class T>\n[[nodiscard]] int copy(T* a) { T* b = (T*)malloc(4); free(b); return 0; }\n",
+      "template <class T>\ninline bool __read(const char* a, T* b) { return fopen(a, \"r\") != nullptr; }\n",
+      "static void _show() { system(\"id\"); }\n",
+      "inline void _show() { system(\"id\"); }\n",
+      "[[maybe_unused]] static void spare() { system(\"id\"); }\n",
       "void once(int a) {\n#ifdef DEBUG\n  if (a) { fopen(\"x\", \"r\"); }\n#else\n  getenv(\"x\");\n#endif\n}\n",
   };
   const std::string prototype = "void print(const float* a, std::ofstream& file);\n";
@@ -45,6 +50,11 @@ TEST(RulesReach, WhatTheLauncherReachesIsNot) {
       {"namespace n { struct S {}; int* begin(S) { system(\"id\"); return 0; } int* end(S) { return 0; } }\n",
        "for (int i : n::S{}) {}"},
       {"int state = system(\"id\");\n", ""},
+      {"void _init() { system(\"id\"); }\n", ""},
+      {"extern \"C\" void _init();\ninline void _init() { system(\"id\"); }\n", ""},
+      {"extern \"C\" {\ninline void _init() { system(\"id\"); }\n}\n", ""},
+      {"[[gnu::constructor]] void f() { system(\"id\"); }\n", ""},
+      {"[[nodiscard, gnu::constructor]] int f() { system(\"id\"); return 0; }\n", ""},
   };
   for (const auto& [before, body] : cases) {
     const std::string text =
@@ -76,6 +86,10 @@ TEST(RulesReach, NothingHidesInAFunctionThatSeemsToGoOn) {
 TEST(RulesReach, TypesOfLibrariesAreNoCalls) {
   EXPECT_EQ(errors(kernel + "static size_t cublaslt_workspace_size = 3;\nvoid* cublas_workspace;\n" + launcher), "");
   EXPECT_EQ(errors(kernel + "cublasHandle_t handle;\nstatic cublasLtHandle_t other = nullptr;\n" + launcher), "");
+  EXPECT_EQ(errors(kernel + "static uint* partial;\nuint *other = nullptr;\n" + launcher), "");
+  for (const char* runs :
+       {"S a;\n", "S a, *b;\n", "S *a, b;\n", "S* a = make();\n", "S* a(make());\n", "S *a[2] = {make()};\n"})
+    EXPECT_NE(errors(kernel + launcher + "struct S { S(); };\nS* make();\n" + runs), "") << runs;
   EXPECT_NE(errors(kernel + launcher + "struct evil_t { evil_t(); };\nevil_t runs_code;\n"), "");
   EXPECT_NE(errors(kernel + "auto call = &cublasSgemm;\n" + launcher), "");
 }
@@ -86,6 +100,30 @@ TEST(RulesReach, ExtensionsBeginAtWhatTheyExport) {
   const std::string forward = "torch::Tensor forward(torch::Tensor x) { return x; }\n";
   EXPECT_EQ(errors(head + unused + forward), "");
   EXPECT_NE(errors(head + unused + "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def(\"forward\", &compare); }\n"), "");
+}
+
+// The launcher is what is judged; what the same file exports to PyTorch is then nobody's concern.
+TEST(RulesReach, ALauncherIsTheOnlyRootBesideExports) {
+  const std::string head = "#include <torch/extension.h>\n" + kernel;
+  const std::string exported =
+      "torch::Tensor mine(torch::Tensor x) { return torch::max(x); }\n"
+      "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def(\"mine\", &mine); }\n";
+  EXPECT_NE(errors(head + exported), "");
+  EXPECT_EQ(errors(head + exported + launcher), "");
+  // Not where another compiler could see no launcher, or another one.
+  EXPECT_NE(errors(head + exported + "#ifdef __CUDACC__\n" + launcher + "#endif\n"), "");
+  EXPECT_NE(errors(head + exported + "torch::Tensor launch(torch::Tensor x) { return x; }\n"), "");
+  EXPECT_NE(errors(head + exported + "#define LAUNCH launch\nextern \"C\" void LAUNCH(float* y) {}\n"), "");
+}
+
+TEST(RulesReach, NamesOfErrorsComputeNothing) {
+  const std::string names =
+      "const char* text(CUresult e) { const char* s; cuGetErrorName(e, &s); return s; }\n"
+      "const char* text(cufftResult e) { return \"fft\"; }\n";
+  const std::string reaching =
+      "extern \"C\" void launch(float* y, int n, cudaStream_t stream) { text(0); k<<<1, 256, 0, stream>>>(y, n); }\n";
+  EXPECT_EQ(errors(kernel + names + reaching), "");
+  EXPECT_NE(errors(kernel + "int text(int e) { return cufftExecC2C(e); }\n" + reaching), "");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/test_length.h"
 #include "kernel/source/pitfalls.h"
 #include "kernel/source/repeated_text.h"
 #include "kernel/source/risk.h"
@@ -76,11 +77,11 @@ TEST(RuleSamples, ForbiddenSamplesAreRejected) {
   }
 }
 
-// Text that makes naive readers slow, a MiB of each; growth_bench has the times.
+// Text that makes naive readers slow, a MiB of each in `make test-thorough`; growth_bench has the times.
 TEST(RuleSamplesSlow, HostileTextIsRead) {
   for (const RepeatedText& repeated : repeated_statements()) {
     SCOPED_TRACE(repeated.name);
-    const std::string text = repeated.of_bytes(std::size_t{1} << 20);
+    const std::string text = repeated.of_bytes(std::size_t{1} << (thorough_tests() ? 20 : 18));
     EXPECT_LE(check_rules(text, "k.cu").size(), text.size());
     find_pitfalls(text, "k.cu");
     find_pitfalls(std::string_view(text).substr(0, 200u << 10), "k.cu");

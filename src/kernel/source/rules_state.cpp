@@ -86,6 +86,21 @@ class StateRules {
                        [](const Token& token) { return token.is("=") || token.is("{"); });
   }
 
+  // `static uint* buffer;` or `= nullptr;`: a pointer has no constructor, whatever it points to.
+  bool is_plain_pointer(const Declaration& declaration) const {
+    const std::size_t name = declaration.name;
+    if (name <= declaration.first || !tokens_[name - 1].is("*") || declaration.last > tokens_.size()) return false;
+    for (std::size_t i = declaration.first; i < name; ++i) {
+      if (tokens_[i].kind != TokenKind::identifier && !tokens_[i].is("*") && !tokens_[i].is("::")) return false;
+    }
+    std::size_t i = name + 1;
+    if (i + 1 < declaration.last && tokens_[i].is("=")) {
+      if (!tokens_[i + 1].is("nullptr") && !tokens_[i + 1].is("NULL") && !tokens_[i + 1].is("0")) return false;
+      i += 2;
+    }
+    return i >= declaration.last || tokens_[i].is(";");
+  }
+
   // A call, a lambda or a class with a constructor; numbers of built-in types are constants.
   bool runs_code(const Declaration& declaration) const {
     static const std::unordered_set<std::string_view> specifiers = {"static", "inline",  "const",       "volatile",
@@ -94,6 +109,7 @@ class StateRules {
         "int",      "unsigned", "signed", "long",    "short",   "char",    "float",       "double",      "bool",
         "auto",     "size_t",   "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t",     "uint16_t",    "uint32_t",
         "uint64_t", "void",     "std",    "dim3",    "float2",  "float4",  "cudaError_t", "cudaStream_t"};
+    if (is_plain_pointer(declaration)) return false;
     bool type_seen = false;
     for (std::size_t i = declaration.first; i < declaration.last; ++i) {
       const Token& token = tokens_[i];

@@ -2,7 +2,14 @@
 
 import {pathOf, sendJson} from '../api.js';
 import {plainCode} from '../code_view.js';
-import {endSentence, newConversation, shownSample, turnSentence} from '../conversation.js';
+import {
+  baselineWords,
+  endSentence,
+  givenWords,
+  newConversation,
+  shownSample,
+  turnSentence
+} from '../conversation.js';
 import {announce, el, onceAFrame, replace, replaceIfNew, svg} from '../dom.js';
 import {followConversation} from '../follow.js';
 import {asWords, formatCount, formatDuration, formatSpeedup, formatTimeUs, visibleText} from '../format.js';
@@ -51,13 +58,13 @@ function bestCard(state) {
     return el('div', {class: 'card hero none'}, el('p', {class: 'soft', text}));
   }
   const gain = state.end?.gain;
-  const from = best.turn < 0 ? 'your own kernel' : `turn ${best.turn + 1}`;
+  const from = best.turn < 0 ? givenWords(state) : `turn ${best.turn + 1}, by the agents`;
   const figureText = typeof best.speedup === 'number' ? formatSpeedup(best.speedup) : formatTimeUs(best.time_us);
   return el(
       'div', {class: 'card hero'},
       el('div', {class: 'hero-figure'}, el('div', {class: 'value', text: figureText}), el('div', {
            class: 'name',
-           text: typeof best.speedup === 'number' ? 'as fast as the naive kernel' : 'a correct kernel'
+           text: typeof best.speedup === 'number' ? `as fast as ${baselineWords(state)}` : 'a correct kernel'
          }),
          el('div', {
            class: 'soft small',
@@ -82,13 +89,22 @@ function warningOf(state) {
       }));
 }
 
+const asTitle = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+
+// What the library's kernel is to the conversation, or why there is none.
+function baselineLine(state) {
+  const message = state.baseline?.message ?? '';
+  return message === '' ? null : el('p', {class: 'soft', text: visibleText(message)});
+}
+
 function givenCard(state) {
   if (state.given === null) return null;
+  const name = asTitle(givenWords(state));
   return el(
       'article', {class: 'card turn'},
-      el('header', {class: 'turn-head'}, el('span', {class: 'turn-number', text: '0'}), el('h3', {text: 'Your kernel'}),
+      el('header', {class: 'turn-head'}, el('span', {class: 'turn-number', text: '0'}), el('h3', {text: name}),
          state.given.verdict ? pill(state.given.verdict.status) : null),
-      summaryLine(state.given.verdict), kernelPanels(state.given.kernel, state.given.verdict, null, 'Your kernel'));
+      summaryLine(state.given.verdict), kernelPanels(state.given.kernel, state.given.verdict, null, name));
 }
 
 function progressWords(state, link) {
@@ -173,7 +189,8 @@ export function showConversation(place, {id = null, start = null, onBegin = () =
     const done = state.turns.filter((turn) => turn.chosen !== null).length;
     const heroKey = JSON.stringify([done, state.best?.turn ?? null, state.end !== null]);
     replaceIfNew(hero, heroKey, () => (state.best || state.end !== null ? bestCard(state) : null));
-    replaceIfNew(notes, state.notUnderstood.join(), () => warningOf(state));
+    const notesKey = JSON.stringify([state.notUnderstood, state.baseline?.message ?? '']);
+    replaceIfNew(notes, notesKey, () => [warningOf(state), baselineLine(state)].filter((one) => one !== null));
     replaceIfNew(given, state.given === null ? '' : 'there', () => givenCard(state));
     for (const turn of state.turns) {
       if (!cards.has(turn.turn)) {
@@ -188,7 +205,7 @@ export function showConversation(place, {id = null, start = null, onBegin = () =
   function onChange(event) {
     if (event.event === 'begin') onBegin(state.id);
     const turn = event.event === 'turn' ? state.turns.find((one) => one.turn === event.data?.turn) : undefined;
-    if (turn !== undefined) announce(turnSentence(turn));
+    if (turn !== undefined) announce(turnSentence(turn, baselineWords(state)));
     drawSoon();
   }
 

@@ -1,7 +1,7 @@
 // One turn of a conversation: what was asked, every answer, and of the chosen one kernel, changes, findings and times.
 
 import {diffView, kernelView, plainCode, showLine} from '../code_view.js';
-import {kernelBefore, shownSample} from '../conversation.js';
+import {givenWords, kernelBefore, shownSample} from '../conversation.js';
 import {el, replace, replaceIfNew} from '../dom.js';
 import {asWords, bounded, formatDuration, formatNumber, formatSpeedup, visibleText} from '../format.js';
 import {copyButton, pill, tabs} from '../parts.js';
@@ -9,10 +9,10 @@ import {factList, findingList, findingsOf, speedWords, summaryLine, timing} from
 
 const mostLiveCharacters = 20000;
 
-function titleOf(turn) {
+function titleOf(state, turn) {
   if (turn.role !== 'optimizer') return 'Generator writes a kernel';
-  return turn.givenTurn === null || turn.givenTurn < 0 ? 'Optimizer improves your kernel' :
-                                                         `Optimizer improves the kernel of turn ${turn.givenTurn + 1}`;
+  const given = turn.givenTurn === null || turn.givenTurn < 0;
+  return `Optimizer improves ${given ? givenWords(state) : `the kernel of turn ${turn.givenTurn + 1}`}`;
 }
 
 // `short`: of a right kernel its speedup says more than that it is right.
@@ -85,10 +85,10 @@ export function turnCard(state, turn) {
   }
 
   function drawHead(sample) {
-    heading.textContent = titleOf(turn);
+    heading.textContent = titleOf(state, turn);
     replace(
         headline, el('span', {class: 'turn-number', text: turn.turn + 1}), heading, headPill(sample),
-        el('span', {class: 'speed', text: sample === null ? '' : speedWords(sample.verdict)}),
+        el('span', {class: 'speed', text: sample === null ? '' : speedWords(sample.verdict, state.baseline?.name ?? 'naive')}),
         turn.seconds === null ? null : el('span', {class: 'soft small push', text: formatDuration(turn.seconds)}));
   }
 

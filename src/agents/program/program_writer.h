@@ -1,0 +1,104 @@
+#pragma once
+// What write_program() works with; for its own sources only. write_program.cpp has the file and the launches,
+// write_stages.cpp one kernel for each kind of node, write_reductions.cpp the loops of reductions.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agents/program/addressing.h"
+#include "agents/program/graph.h"
+#include "agents/program/schedule.h"
+#include "base/result.h"
+#include "kernel/task/task.h"
+
+namespace kw::program {
+
+inline constexpr int threads_of_block = 256;
+inline constexpr std::int64_t first_inner_axis = 1000;  // axes of reductions inside of a stage
+
+// `i0`, and `k0` for an axis of a reduction inside of a stage.
+std::string axis_name(std::int64_t place);
+// `total += value;`
+std::string combination_text(Combine combine, const std::string& total, const std::string& value);
+// How a value of one type is written where another one lies.
+std::string stored_text(const std::string& value, Dtype computed, Dtype stored);
+
+// The body of a kernel while it is written.
+struct KernelText {
+  std::vector<std::string> lines;
+  std::set<NodeId> reads;
+  std::set<std::string> sizes;
+  std::set<std::int64_t> axes;
+  int locals = 0;
+  int indent = 1;
+
+  void add(const std::string& line) { lines.push_back(std::string(static_cast<std::size_t>(indent) * 2, ' ') + line); }
+  void note(const Extent& extent) {
+    for (const std::string& name : extent.names()) sizes.insert(name);
+  }
+};
+
+class ProgramWriter {
+ public:
+  ProgramWriter(const Task& task, Graph graph);
+  Result<std::string> write();
+
+ private:
+  // What a reduction computes in each step, with axes of its own.
+  struct Loop {
+    TermId body = -1;  // resolved
+    std::vector<std::int64_t> places;
+  };
+
+  void soften_outputs();
+  void name_tensors();
+  std::string fresh(std::string name);
+  std::string fresh_local(KernelText& kernel);
+  bool is_output(NodeId id) const;
+  Dtype stored_as(NodeId id) const;
+  bool is_large(const Extent& count) const;
+
+  std::vector<std::string> values_of(KernelText& kernel, const std::vector<TermId>& terms,
+                                     const std::map<TermId, std::string>& known);
+  void note_sizes(KernelText& kernel, const std::vector<TermId>& terms) const;
+  std::string element_text(KernelText& kernel, const Term& load, const std::string& offset,
+                           const std::map<TermId, std::string>& known);
+  JoinedAxes joined_space(const std::vector<TermId>& roots, const Extents& shape);
+
+  Result<void> write_stage(const Stage& stage);
+  Result<void> write_scan(const Stage& stage);
+  Result<void> write_scatter(const Stage& stage);
+  Result<std::string> scatter_text(const Node& node, Dtype stored, const std::string& target,
+                                   const std::string& value) const;
+
+  Result<std::map<TermId, std::string>> write_reductions(KernelText& kernel, TermId body, const Stage& stage);
+  Loop loop_of(const Node& node, std::vector<TermId> outer);
+  Result<std::string> write_reduction(KernelText& kernel, const Node& node, const Loop& loop, const AxisMap& outer,
+                                      bool block);
+  TermId open_loops(KernelText& kernel, const Node& node, const Loop& loop, const Extents& shape, TermId body);
+  void write_step(KernelText& kernel, const Node& node, const std::string& total, const std::string& best,
+                  const std::string& step, const std::string& value) const;
+  std::string write_block_sum(KernelText& kernel, const Node& node, Dtype type, const std::string& total,
+                              const std::string& best, bool wide);
+
+  // `const int i1 = at % cols;` for each axis of a space from a flat place in it.
+  void decode(KernelText& kernel, const std::string& flat, const std::string& type, const Extents& shape,
+              const std::vector<std::string>& axes, const std::set<std::size_t>* wanted = nullptr);
+  void finish(const Stage& stage, KernelText& body, const Extents& space, bool block);
+  std::string comment_of(const Stage& stage) const;
+  std::string file() const;
+
+  const Task& task_;
+  Graph graph_;
+  Sizes sizes_;
+  Schedule schedule_;
+  Addressing addressing_;
+  std::set<std::string> taken_;
+  std::vector<std::string> names_, kernels_;  // by node
+  std::string kernels_text_, launches_text_;
+  int next_inner_ = 0, launches_ = 0;
+};
+
+}  // namespace kw::program
