@@ -81,12 +81,12 @@ Value draw_hinge(Draft& draft, const Value& x) {
   return draft.say(text + ".mean().reshape(1)", {fixed(1)}, x.dtype);
 }
 
+// The mean alone: TorchScript's own form takes the reduction as a number.
 Value draw_triplet(Draft& draft, const Value& x) {
   const Value near = draft.normal({"positive", "near"}, x.dims), far = draft.normal({"negative", "far"}, x.dims);
-  return said(
-      draft,
-      fmt::format("F.triplet_margin_loss({}, {}, {}, margin={}", x.name, near.name, far.name, draft.constant(0.5, 2)),
-      {x.dims[0]}, x.dtype);
+  return draft.say(fmt::format("F.triplet_margin_loss({}, {}, {}, margin={}).reshape(1)", x.name, near.name, far.name,
+                               draft.constant(0.5, 2)),
+                   {fixed(1)}, x.dtype);
 }
 
 Value draw_cosine(Draft& draft, const Value& x) {

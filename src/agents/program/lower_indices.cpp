@@ -103,7 +103,8 @@ NodeId scatter(Lowering& to, NodeId x, Combine combine, const Extents& over,
   node.operation = to.operation;
   node.line = to.line;
   Axes at, own;
-  for (std::size_t i = 0; i < over.size(); ++i) at.push_back(to.graph.axis(static_cast<int>(i)));
+  for (std::size_t i = 0; i < over.size(); ++i)
+    at.push_back(to.is_one(over[i]) ? to.index(0) : to.graph.axis(static_cast<int>(i)));
   for (int i = 0; i < to.rank(x); ++i) own.push_back(to.graph.axis(i));
   node.target = target(at);
   node.body = to.graph.cast(value(at), node.dtype);

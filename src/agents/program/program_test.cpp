@@ -110,6 +110,17 @@ TEST(Programs, NameWhatTheyDoNotKnow) {
   EXPECT_FALSE(read_program(task_of("return x.view(3, 7)")).ok());
 }
 
+// An axis of one element has no loop, so nothing may be indexed by its place.
+TEST(Programs, ScatterASingleElement) {
+  Task task = task_of("return torch.scatter_add(x, 1, w, x[:, :1])");
+  task.inputs[1].dtype = Dtype::int64;
+  task.inputs[1].shape = {Expression(1), Expression(1)};
+  const auto kernel = write_program(task, read_program(task).value());
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_NE(kernel->find("atomicAdd"), std::string::npos);
+  EXPECT_NE(kernel->find("w[0]"), std::string::npos) << *kernel;
+}
+
 TEST(Programs, AreWrittenWithWhatFollowsAProductInItsKernel) {
   const Task task = task_of("return torch.relu(x @ w * 2)", "rows");
   const auto kernel = write_program(task, read_program(task).value());
