@@ -49,7 +49,7 @@ test-world: build
 	@scripts/adapters.sh
 	@tests/world/judge_services.py
 	@scripts/ranks_test.py --program build/kernelwright --sizes 2 --kills 1
-	@KERNELWRIGHT=$(CURDIR)/build/kernelwright scripts/framework_run.sh ray -m pytest -q -p no:cacheprovider \
+	@KERNELWRIGHT="$(CURDIR)/build/kernelwright" scripts/framework_run.sh ray -m pytest -q -p no:cacheprovider \
 	  $(CURDIR)/python/tests/frameworks/test_ray.py || [ $$? = 77 ]
 
 # Every kernel of every corpus (bugs, exploits, attacks, honest forms, storms, the suite), all questions of exams, every algorithm both
