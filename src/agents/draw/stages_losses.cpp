@@ -39,7 +39,8 @@ Value draw_distance(Draft& draft, const Value& x) {
     case 3:
       return said(draft, fmt::format("F.huber_loss({}, delta={}", both, draft.constant(0.3, 2)), x.dims, x.dtype);
     default:
-      return said(draft, fmt::format("F.soft_margin_loss({}, torch.sign({})", x.name, target.name), x.dims, x.dtype);
+      return draft.say(fmt::format("F.soft_margin_loss({}, torch.sign({})).reshape(1)", x.name, target.name),
+                       {fixed(1)}, x.dtype);
   }
 }
 

@@ -62,10 +62,10 @@ Value draw_pad(Draft& draft, const Value& x) {
     dim = plus(dim, amounts[amounts.size() - 2] + amounts.back());
   }
   std::string rest;
-  if (draft.chance(0.4)) rest = fmt::format(", value={}", x.floating() ? draft.constant(-1, 1) : "3");
+  if (x.floating() && draft.chance(0.4)) rest = fmt::format(", value={}", draft.constant(-1, 1));
   Value made = draft.say(fmt::format("F.pad({}, [{}]{})", x.name, fmt::join(amounts, ", "), rest), dims, x.dtype);
   made = moved(made, x);
-  made.low = std::min(made.low, -1.0), made.high = std::max(made.high, 3.0);
+  made.low = std::min(made.low, -1.0), made.high = std::max(made.high, 1.0);
   return made;
 }
 

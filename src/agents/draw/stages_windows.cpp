@@ -171,7 +171,9 @@ Value draw_adaptive_pool(Draft& draft, const Value& x) {
 }
 
 bool fits_line(const Value& x) { return fits_image(x) && x.rank() == 3; }
-bool fits_plane(const Value& x) { return fits_image(x) && x.rank() > 3; }
+// PyTorch on the CPU has no averages of half types over three axes.
+bool fits_average(const Value& x) { return fits_image(x) && (x.rank() < 5 || x.dtype == Dtype::float32); }
+bool fits_plane(const Value& x) { return fits_average(x) && x.rank() > 3; }
 Value start_line(Draft& draft) { return draft.normal({"x", "signal"}, draft.image_dims(1, draft.between(2, 9))); }
 Value start_plane(Draft& draft) {
   return draft.normal({"x", "image"}, draft.image_dims(draft.chance(0.75) ? 2 : 3, draft.between(2, 8)));
@@ -183,7 +185,7 @@ constexpr Family families[] = {
     {"max_pool", 2, false, fits_image, draw_max_pool, start_image},
     {"avg_pool", 2, false, fits_plane, draw_avg_pool, start_plane},
     {"avg_pool1d", 1, true, fits_line, draw_avg_pool, start_line},
-    {"adaptive_pool", 1, false, fits_image, draw_adaptive_pool, start_image},
+    {"adaptive_pool", 1, false, fits_average, draw_adaptive_pool, start_image},
 };
 
 }  // namespace

@@ -110,6 +110,13 @@ TEST(Programs, NameWhatTheyDoNotKnow) {
   EXPECT_FALSE(read_program(task_of("return x.view(3, 7)")).ok());
 }
 
+TEST(Programs, ScanBesideAnAxisOfOneElement) {
+  const Task task = task_of("return torch.cumsum(x.amax(1, keepdim=True), 0)", "rows,1");
+  const auto kernel = write_program(task, read_program(task).value());
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->find("i1"), std::string::npos) << *kernel;
+}
+
 // An axis of one element has no loop, so nothing may be indexed by its place.
 TEST(Programs, ScatterASingleElement) {
   Task task = task_of("return torch.scatter_add(x, 1, w, x[:, :1])");

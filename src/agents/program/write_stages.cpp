@@ -136,7 +136,9 @@ Result<void> ProgramWriter::write_scan(const Stage& stage) {
     body.add(combination_text(node.combine, total, value));
   }
   std::vector<TermId> parts;
-  for (std::size_t i = 0; i < node.shape.size(); ++i) parts.push_back(graph_.axis(static_cast<int>(i)));
+  // An axis of one element has no name in the kernel, but for the one that is walked along.
+  for (std::size_t i = 0; i < node.shape.size(); ++i)
+    parts.push_back(i != axis && node.shape[i].is(1) ? graph_.whole(0) : graph_.axis(static_cast<int>(i)));
   const Dtype wide = is_large(elements_of(node.shape)) ? Dtype::int64 : Dtype::int32;
   TermId offset = graph_.cast(parts[0], wide);
   for (std::size_t i = 1; i < parts.size(); ++i)
