@@ -47,8 +47,11 @@ Value lower_pair(Lowering& to, const Arguments& a) {
       if (by == 0) return size;
       return g.select(to.less(size, edge), to.divide(square, edge), to.plus(size, -0.5 * by));
     }
-    if (name == "soft_margin_loss")
-      return g.apply(ScalarOp::log1p, g.apply(ScalarOp::exp, g.apply(ScalarOp::negate, to.multiply(t[0], t[1]))));
+    if (name == "soft_margin_loss") {  // log(1 + exp(z)) as max(z, 0) + log1p(exp(-|z|)), which does not overflow
+      const TermId z = g.apply(ScalarOp::negate, to.multiply(t[0], t[1]));
+      const TermId small = g.apply(ScalarOp::exp, g.apply(ScalarOp::negate, g.apply(ScalarOp::absolute, z)));
+      return to.add(g.apply(ScalarOp::maximum, z, to.number(0, type)), g.apply(ScalarOp::log1p, small));
+    }
     // hinge_embedding_loss: x where the target is 1, max(0, margin - x) where it is -1.
     const TermId zero = to.number(0, type);
     const TermId hinge = g.apply(ScalarOp::maximum, to.subtract(edge, t[0]), zero);
