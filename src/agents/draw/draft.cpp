@@ -165,7 +165,7 @@ Value Draft::input(std::initializer_list<std::string_view> names, const Dims& di
   spec.dtype = type;
   for (const Dim& each : dims) spec.shape.push_back(expression_of(each));
   spec.values = values;
-  Value made{spec.name, dims, type, true, -INFINITY, INFINITY};
+  Value made{spec.name, dims, type, true, -unbounded, unbounded};
   if (const auto* range = std::get_if<UniformValues>(&values)) made.low = range->low, made.high = range->high;
   // Normal values beyond six deviations do not occur in tensors of these sizes.
   if (std::holds_alternative<NormalValues>(values)) made.low = -6, made.high = 6;
@@ -190,7 +190,7 @@ Value Draft::say(const std::string& text, const Dims& dims, Dtype type) {
   const auto place = static_cast<std::size_t>(values_++);
   std::string name = place < names.size() ? free_name({names[place]}) : free_name({"t"});
   lines_ += fmt::format("    {} = {}\n", name, text);
-  return {std::move(name), dims, type, false, -INFINITY, INFINITY};
+  return {std::move(name), dims, type, false, -unbounded, unbounded};
 }
 
 std::string Draft::size_text(const Dim& dim) {

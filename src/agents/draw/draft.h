@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,13 +35,15 @@ Dim times(const Dim& left, const Dim& right);
 Dim over(const Dim& dim, std::int64_t divisor);  // rounds down
 using Dims = std::vector<Dim>;
 
+inline constexpr double unbounded = std::numeric_limits<double>::infinity();
+
 struct Value {
   std::string name;
   Dims dims;
   Dtype dtype = Dtype::float32;
   // Its elements are no results of arithmetic: comparisons and places of extremes mean the same in every precision.
   bool exact = false;
-  double low = -INFINITY, high = INFINITY;  // where its elements lie for certain
+  double low = -unbounded, high = unbounded;  // where its elements lie for certain
 
   int rank() const { return static_cast<int>(dims.size()); }
   const Dim& dim(int axis) const { return dims[static_cast<std::size_t>(axis < 0 ? axis + rank() : axis)]; }

@@ -11,19 +11,19 @@ namespace {
 
 struct Running {
   std::string text;
-  double low = -INFINITY, high = INFINITY;
+  double low = -unbounded, high = unbounded;
   bool exact = false;
 };
 
 struct Activation {
   std::string_view text;  // {} is the operand, {a} a constant
-  double low = -INFINITY, high = INFINITY;
+  double low = -unbounded, high = unbounded;
   bool keeps_exact = false;  // a monotone choice among values: no arithmetic
 };
 
 constexpr Activation activations[] = {
-    {"torch.relu({})", 0, INFINITY, true},
-    {"F.relu({})", 0, INFINITY, true},
+    {"torch.relu({})", 0, unbounded, true},
+    {"F.relu({})", 0, unbounded, true},
     {"F.relu6({})", 0, 6, true},
     {"F.gelu({})"},
     {"F.gelu({}, approximate='tanh')"},
@@ -32,20 +32,20 @@ constexpr Activation activations[] = {
     {"F.silu({})"},
     {"F.mish({})"},
     {"F.softsign({})", -1, 1},
-    {"F.softplus({})", 0, INFINITY},
-    {"F.elu({})", -1, INFINITY},
-    {"F.elu({}, alpha={a})", -2, INFINITY},
-    {"F.celu({}, {a})", -2, INFINITY},
-    {"F.selu({})", -2, INFINITY},
+    {"F.softplus({})", 0, unbounded},
+    {"F.elu({})", -1, unbounded},
+    {"F.elu({}, alpha={a})", -2, unbounded},
+    {"F.celu({}, {a})", -2, unbounded},
+    {"F.selu({})", -2, unbounded},
     {"F.leaky_relu({}, {a})"},
     {"F.leaky_relu({})"},
-    {"F.hardswish({})", -0.5, INFINITY},
+    {"F.hardswish({})", -0.5, unbounded},
     {"F.hardsigmoid({})", 0, 1},
     {"F.hardtanh({}, -{a}, {a})", -2, 2, true},
-    {"F.logsigmoid({})", -INFINITY, 0},
+    {"F.logsigmoid({})", -unbounded, 0},
     {"F.softshrink({}, {a})"},
-    {"torch.abs({})", 0, INFINITY, true},
-    {"torch.clamp({}, min=-{a})", -2, INFINITY, true},
+    {"torch.abs({})", 0, unbounded, true},
+    {"torch.clamp({}, min=-{a})", -2, unbounded, true},
     {"torch.clamp({}, -{a}, {a})", -2, 2, true},
     {"torch.sin({})", -1, 1},
     {"torch.cos({})", -1, 1},
@@ -57,11 +57,11 @@ constexpr Activation activations[] = {
 constexpr Activation jumps[] = {
     {"F.hardshrink({}, {a})"},
     {"F.threshold({}, {a}, -{a})"},
-    {"torch.floor({})", -INFINITY, INFINITY, true},
+    {"torch.floor({})", -unbounded, unbounded, true},
     {"torch.sign({})", -1, 1, true},
-    {"torch.round({})", -INFINITY, INFINITY, true},
-    {"torch.ceil({})", -INFINITY, INFINITY, true},
-    {"torch.trunc({})", -INFINITY, INFINITY, true},
+    {"torch.round({})", -unbounded, unbounded, true},
+    {"torch.ceil({})", -unbounded, unbounded, true},
+    {"torch.trunc({})", -unbounded, unbounded, true},
 };
 
 // Of values that lie between -20 and 20 (exponentials) or above 0 (roots, logarithms).
@@ -77,8 +77,8 @@ constexpr Activation of_bounded[] = {
     {"torch.asinh({})"},
 };
 constexpr Activation of_positive[] = {
-    {"torch.sqrt({} + {a})", 0, INFINITY},  {"torch.log({} + {a})"},
-    {"torch.log1p({})", 0, INFINITY},       {"torch.rsqrt({} + {a})", 0, 10},
+    {"torch.sqrt({} + {a})", 0, unbounded}, {"torch.log({} + {a})"},
+    {"torch.log1p({})", 0, unbounded},      {"torch.rsqrt({} + {a})", 0, 10},
     {"torch.reciprocal({} + {a})", 0, 100}, {"torch.log2({} + {a})"},
 };
 
@@ -161,7 +161,7 @@ Running with_operand(Draft& draft, const Value& shape, const Running& x) {
                             : draft.normal({"bias", "beta", "residual", "b"}, dims);
   const std::string b = other.name + suffix;
   const std::string inner = x.text.find(' ') == std::string::npos ? x.text : "(" + x.text + ")";
-  Running made{"", -INFINITY, INFINITY, false};
+  Running made{"", -unbounded, unbounded, false};
   const bool bounded = x.low >= -20 && x.high <= 20;
   if (scale) {
     const auto kind = draft.between(0, 3);

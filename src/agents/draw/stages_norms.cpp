@@ -33,7 +33,7 @@ Value draw_layer_norm(Draft& draft, const Value& x) {
   }
   const std::string eps = draft.chance(0.3) ? ", eps=1e-3" : "";
   Value made = normalised(draft, fmt::format("F.layer_norm({}, {}{}{})", x.name, shape, weights, eps), x);
-  if (!weights.empty()) made.low = -INFINITY, made.high = INFINITY;
+  if (!weights.empty()) made.low = -unbounded, made.high = unbounded;
   return made;
 }
 
