@@ -18,9 +18,9 @@ Value draw_momentum(Draft& draft, const Value& p) {
   const Value velocity =
       draft.say(fmt::format("{} * {} + ({}{})", draft.constant(0.5, 0.95), v.name, g.name, decay), p);
   const std::string rate = draft.constant(0.01, 0.3);
-  const Value next = draft.chance(0.3)
-                         ? draft.say(fmt::format("{} - {} * ({} + {} * 0.9)", p.name, rate, g.name, velocity.name), p)
-                         : draft.say(fmt::format("{} - {} * {}", p.name, rate, velocity.name), p);
+  Value next = draft.chance(0.3)
+                   ? draft.say(fmt::format("{} - {} * ({} + {} * 0.9)", p.name, rate, g.name, velocity.name), p)
+                   : draft.say(fmt::format("{} - {} * {}", p.name, rate, velocity.name), p);
   draft.extra_results.push_back(velocity);
   return next;
 }
@@ -33,9 +33,9 @@ Value draw_adam(Draft& draft, const Value& p) {
   const Value squares = draft.say(fmt::format("{0} * {1} + (1 - {0}) * {2} * {2}", second, v.name, g.name), p);
   const std::string decay =
       draft.chance(0.4) ? fmt::format("{} * (1 - {})", p.name, draft.constant(0.01, 0.1)) : p.name;
-  const Value next = draft.say(fmt::format("{} - {} * {} / (torch.sqrt({}) + {})", decay, draft.constant(0.01, 0.3),
-                                           mean.name, squares.name, draft.constant(0.05, 0.2)),
-                               p);
+  Value next = draft.say(fmt::format("{} - {} * {} / (torch.sqrt({}) + {})", decay, draft.constant(0.01, 0.3),
+                                     mean.name, squares.name, draft.constant(0.05, 0.2)),
+                         p);
   draft.extra_results.push_back(mean);
   if (draft.chance(0.7)) draft.extra_results.push_back(squares);
   return next;
@@ -47,7 +47,7 @@ Value draw_rms(Draft& draft, const Value& p) {
   const bool adagrad = draft.chance(0.3);
   const Value squares = adagrad ? draft.say(fmt::format("{0} + {1} * {1}", v.name, g.name), p)
                                 : draft.say(fmt::format("{0} * {1} + (1 - {0}) * {2} * {2}", beta, v.name, g.name), p);
-  const Value next = draft.say(
+  Value next = draft.say(
       fmt::format("{} - {} * {} / torch.sqrt({} + 0.05)", p.name, draft.constant(0.01, 0.3), g.name, squares.name), p);
   draft.extra_results.push_back(squares);
   return next;

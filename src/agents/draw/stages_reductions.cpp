@@ -91,7 +91,7 @@ Value draw_extreme(Draft& draft, const Value& x) {
 Value draw_product(Draft& draft, const Value& x) {
   Chosen chosen = choose_axes(draft, x, false);
   // Values near 1, so that a product of many neither vanishes nor overflows.
-  const Value made =
+  Value made =
       draft.say(fmt::format("torch.prod(1.0 + torch.tanh({}) * 0.02, {}{})", x.name, chosen.text, kept(chosen)),
                 reduced(x, chosen), x.dtype);
   return made;

@@ -20,7 +20,7 @@ constexpr std::string_view brings_stdint =
     "atomic bitset chrono cinttypes complex condition_variable filesystem fstream future inttypes.h iomanip ios "
     "iostream istream iterator locale memory mutex ostream random ratio regex shared_mutex sstream stdexcept string "
     "string_view system_error thread cuda.h cuda_pipeline.h cuda_awbarrier.h cooperative_groups.h "
-    "cooperative_groups/* cuda/* cub/* nvtx3/*";
+    "cooperative_groups/* cuda/* cub/* nvtx3/* cublas_v2.h cublasLt.h";
 constexpr std::string_view brings_cuda_library = "cooperative_groups.h cooperative_groups/* cuda/* cub/*";
 constexpr std::string_view brings_function_objects =
     "bitset complex deque forward_list fstream functional ios iostream istream iterator map memory numeric ostream "
@@ -84,6 +84,18 @@ constexpr ImplicitGroup groups[] = {
     {"array", true, "array", "functional cub/cub.cuh"},
     {"cstring", true, "memcpy memset strlen", brings_cuda_library},
     {"cstdio", true, "printf", brings_stdint},
+    // What cuBLAS's header includes; its own functions are the host's.
+    {"cuda_fp16.h", false,
+     "half half2 __half* __float2half* __float22half* __floats2half* __low2half* __high2half* __hadd* __hsub* __hmul* "
+     "__hfma* __hmax* __hmin* hexp hlog hsqrt hrsqrt",
+     "cublas_v2.h cublasLt.h"},
+    {"cuda_bf16.h", false,
+     "nv_bfloat16 nv_bfloat162 __nv_bfloat16* __float2bfloat16* __float22bfloat16* __bfloat16* __bfloat1622*",
+     "cublas_v2.h cublasLt.h"},
+    {"cuComplex.h", false,
+     "cuComplex cuFloatComplex cuDoubleComplex make_cuComplex make_cuFloatComplex make_cuDoubleComplex "
+     "cuCaddf cuCsubf cuCmulf cuCdivf cuCabsf cuCrealf cuCimagf cuConjf",
+     "cublas_v2.h cublasLt.h"},
     // The whole of CUB has host code that NVRTC refuses; its collectives each have a header of their own.
     {"cub/block/block_adjacent_difference.cuh", false, "BlockAdjacentDifference", "cub/cub.cuh"},
     {"cub/block/block_discontinuity.cuh", false, "BlockDiscontinuity", "cub/cub.cuh"},

@@ -39,6 +39,9 @@ TEST(ImplicitNames, SomeComeWithOtherIncludesAlone) {
   EXPECT_THAT(headers_of("float x = FLT_MAX;"), IsEmpty());
   EXPECT_THAT(headers_of("#include <cub/cub.cuh>\nusing R = cub::BlockReduce<int, 32>;"),
               ElementsAre("cub/block/block_reduce.cuh"));
+  EXPECT_THAT(headers_of("#include <cublas_v2.h>\n__nv_bfloat16 x; half y; uint8_t z;"),
+              ElementsAre("cstdint", "cuda_fp16.h", "cuda_bf16.h"));
+  EXPECT_THAT(headers_of("__nv_bfloat16 x;"), IsEmpty()) << "nvcc does not know it either";
 }
 
 TEST(ImplicitNames, PositionsStayTheUsers) {
