@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "kernel/source/rules_plain_class.h"
+
 namespace kw {
 namespace {
 
@@ -34,33 +36,6 @@ bool has_unbalanced_macro(const TokenStream& stream) {
   return false;
 }
 
-// Whether every branch of every #if within these offsets closes the braces that it opens, and no #if crosses the ends.
-bool has_balanced_branches(const TokenStream& stream, std::uint32_t begin, std::uint32_t end) {
-  std::vector<int> open;  // the depth of braces at each #if
-  int depth = 0;
-  const auto first = std::lower_bound(stream.tokens.begin(), stream.tokens.end(), begin,
-                                      [](const Token& token, std::uint32_t offset) { return token.offset < offset; });
-  for (auto token = first; token != stream.tokens.end() && token->offset <= end; ++token) {
-    if (token->kind != TokenKind::directive) {
-      if (token->is("{")) ++depth;
-      if (token->is("}")) --depth;
-      if (!open.empty() && depth < open.back()) return false;
-      continue;
-    }
-    const auto inside = stream.inside(*token);
-    if (inside.empty()) continue;
-    const std::string_view word = inside[0].text;
-    const bool ends = word == "endif";
-    if (word.starts_with("if")) {
-      open.push_back(depth);
-    } else if (ends || word.starts_with("el")) {
-      if (open.empty() || depth != open.back()) return false;
-      if (ends) open.pop_back();
-    }
-  }
-  return open.empty();
-}
-
 bool is_unconditional(const TokenStream& stream, std::uint32_t offset) {
   int depth = 0;
   for (const Token& token : stream.tokens) {
@@ -76,7 +51,8 @@ bool is_unconditional(const TokenStream& stream, std::uint32_t offset) {
 
 class Reach {
  public:
-  Reach(const RuleInput& input, const Reading& reading) : input_(input), reading_(reading), tokens_(reading.tokens) {}
+  Reach(const RuleInput& input, const Reading& reading)
+      : input_(input), reading_(reading), tokens_(reading.tokens), classes_(input, reading) {}
 
   std::vector<bool> run() {
     std::vector<bool> unreached(tokens_.size(), false);
@@ -151,6 +127,7 @@ class Reach {
   bool is_root(std::string_view name) const { return name == "launch" || (!has_launcher_ && is_extension_root(name)); }
 
   void find_bodies() {
+    names_.insert(classes_.declaring_tokens().begin(), classes_.declaring_tokens().end());
     for (const Declaration& declaration : reading_.declarations) {
       const bool function =
           declaration.kind == Declaration::Kind::function_body || declaration.kind == Declaration::Kind::function;
@@ -158,6 +135,9 @@ class Reach {
       names_.insert(declaration.name);
       if (declaration.kind != Declaration::Kind::function_body || !is_plain(declaration)) continue;
       by_name_[tokens_[declaration.name].text].push_back(bodies_.size());
+      // Who makes an object of the class may have a library call what it overrides.
+      const std::string_view type = classes_.class_of_member(declaration);
+      if (!type.empty()) by_name_[type].push_back(bodies_.size());
       bodies_.push_back({declaration.first, reading_.closing[declaration.last], false});
     }
   }
@@ -171,7 +151,8 @@ class Reach {
     if (name.text.starts_with("_") && !has_mangled_name(declaration)) return false;
     const std::size_t parameters = declaration.name + 1;
     if (!tokens_[parameters].is("(") || reading_.closing[parameters] + 1 != open) return false;
-    if (declaration.name > 0 && tokens_[declaration.name - 1].is("::")) return false;
+    const bool qualified = declaration.name > 0 && tokens_[declaration.name - 1].is("::");
+    if (qualified && classes_.class_of_member(declaration).empty()) return false;
     static const std::unordered_set<std::string_view> unusual = {
         "operator", "struct", "class",    "union",    "enum",    "namespace", "concept",
         "requires", "using",  "decltype", "template", "alignas", "[",         "__attribute__"};
@@ -241,6 +222,7 @@ class Reach {
   const RuleInput& input_;
   const Reading& reading_;
   const std::vector<Token>& tokens_;
+  PlainClasses classes_;
   bool has_root_ = false;
   bool has_launcher_ = false;
   bool has_c_block_ = false;

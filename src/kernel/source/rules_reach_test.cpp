@@ -29,6 +29,11 @@ TEST(RulesReach, HostFunctionsThatNobodyCallsAreHarmless) {
       "static void _show() { system(\"id\"); }\n",
       "inline void _show() { system(\"id\"); }\n",
       "[[maybe_unused]] static void spare() { system(\"id\"); }\n",
+      "class Watch {\n public:\n  virtual ~Watch() {}\n  virtual void start() = 0;\n};\n"
+      "class Timer : public Watch {\n public:\n  Timer() : running(false) {}\n  inline void start();\n  bool "
+      "running;\n};\n"
+      "inline void Timer::start() { gettimeofday(0, 0); }\n"
+      "inline void create(Watch** watch) { *watch = new Timer(); (*watch)->start(); }\n",
       "void once(int a) {\n#ifdef DEBUG\n  if (a) { fopen(\"x\", \"r\"); }\n#else\n  getenv(\"x\");\n#endif\n}\n",
   };
   const std::string prototype = "void print(const float* a, std::ofstream& file);\n";
@@ -50,6 +55,19 @@ TEST(RulesReach, WhatTheLauncherReachesIsNot) {
       {"namespace n { struct S {}; int* begin(S) { system(\"id\"); return 0; } int* end(S) { return 0; } }\n",
        "for (int i : n::S{}) {}"},
       {"int state = system(\"id\");\n", ""},
+      {"struct S { void f(); };\nvoid S::f() { system(\"id\"); }\n", "S s;"},
+      {"struct S { void f(); };\nvoid S::f() { system(\"id\"); }\nusing T = S;\n", ""},
+      {"struct S { void f(); } s;\nvoid S::f() { system(\"id\"); }\n", "s.f();"},
+      {"struct S : std::streambuf { int overflow(int); } s;\nint S::overflow(int) { return system(\"id\"); }\n", ""},
+      {"struct S { static inline S s; int f(); };\nint S::f() { return system(\"id\"); }\n", ""},
+      {"struct S { static inline int i = (S(), 1); int f(); };\nint S::f() { return system(\"id\"); }\n", ""},
+      {"struct S { static inline int i = 1 ? 2 : S().i; int f(); };\nint S::f() { return system(\"id\"); }\n", ""},
+      {"struct S { static inline S(s); int f(); };\nint S::f() { return system(\"id\"); }\n", ""},
+      {"struct S { int f(); };\nint S::f() { return system(\"id\"); }\nstruct T : S {};\n", ""},
+      {"struct S { S(); ~S(); };\nS::~S() { system(\"id\"); }\n", "S s;"},
+      {"struct S { S(); };\nS::S() { system(\"id\"); }\n", ""},
+      {"struct S { operator int(); };\nS::operator int() { return system(\"id\"); }\n", ""},
+      {"struct S { int f(); };\nstruct S { int g(); };\nint S::f() { return system(\"id\"); }\n", ""},
       {"void _init() { system(\"id\"); }\n", ""},
       {"extern \"C\" void _init();\ninline void _init() { system(\"id\"); }\n", ""},
       {"extern \"C\" {\ninline void _init() { system(\"id\"); }\n}\n", ""},
