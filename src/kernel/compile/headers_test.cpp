@@ -138,6 +138,10 @@ constexpr HeaderUse uses[] = {
     {"cub_warp",
      "#include <cub/warp/warp_reduce.cuh>\n__global__ void k(int* x) { using R = cub::WarpReduce<int>; __shared__ "
      "typename R::TempStorage t; x[0] = R(t).Sum(x[threadIdx.x]); }"},
+    {"host_classes",
+     "#include <string>\n#include <sys/time.h>\n"
+     "class Watch { public: explicit Watch(const std::string& name); void start(); struct timeval begin; };\n"
+     "__global__ void k(int* x) { *x = 1; }"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, HeaderUses, testing::ValuesIn(uses),

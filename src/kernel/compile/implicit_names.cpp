@@ -30,7 +30,8 @@ constexpr std::string_view brings_function_objects =
 constexpr ImplicitGroup groups[] = {
     {"kw_system_types.h", false,
      "uint ushort ulong int8_t int16_t int32_t int64_t ssize_t u_char u_short u_int u_long u_int8_t u_int16_t "
-     "u_int32_t u_int64_t quad_t u_quad_t register_t off_t loff_t pid_t id_t uid_t gid_t mode_t key_t float_t "
+     "u_int32_t u_int64_t timeval timespec quad_t u_quad_t register_t off_t loff_t pid_t id_t uid_t gid_t mode_t key_t "
+     "float_t "
      "double_t",
      ""},
     {"kw_host_compiler.h", false,
@@ -84,6 +85,7 @@ constexpr ImplicitGroup groups[] = {
     {"array", true, "array", "functional cub/cub.cuh"},
     {"cstring", true, "memcpy memset strlen", brings_cuda_library},
     {"cstdio", true, "printf", brings_stdint},
+    {"string", true, "string basic_string", "iostream istream ostream sstream fstream stdexcept iomanip ios"},
     // What cuBLAS's header includes; its own functions are the host's.
     {"cuda_fp16.h", false,
      "half half2 __half* __float2half* __float22half* __floats2half* __low2half* __high2half* __hadd* __hsub* __hmul* "

@@ -41,6 +41,8 @@ TEST(ImplicitNames, SomeComeWithOtherIncludesAlone) {
               ElementsAre("cub/block/block_reduce.cuh"));
   EXPECT_THAT(headers_of("#include <cublas_v2.h>\n__nv_bfloat16 x; half y; uint8_t z;"),
               ElementsAre("cstdint", "cuda_fp16.h", "cuda_bf16.h"));
+  EXPECT_THAT(headers_of("#include <sstream>\nvoid f(const std::string& text);"), ElementsAre("string"));
+  EXPECT_THAT(headers_of("struct timeval begin;"), ElementsAre("kw_system_types.h"));
   EXPECT_THAT(headers_of("__nv_bfloat16 x;"), IsEmpty()) << "nvcc does not know it either";
 }
 

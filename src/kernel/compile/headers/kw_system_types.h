@@ -31,3 +31,11 @@ typedef unsigned int mode_t;
 typedef int key_t;
 typedef float float_t;
 typedef double double_t;
+struct timespec {
+  long tv_sec;
+  long tv_nsec;
+};
+struct timeval {
+  long tv_sec;
+  long tv_usec;
+};
