@@ -15,7 +15,7 @@ small_elements = 60_000  # all tensors of a small size together, where the fixed
 tensor_elements = 2**31 - 1  # the program refuses larger ones
 # Of a train size that is checked without a GPU: where an output depends on all that comes before it, as behind a batch norm, a judge
 # executes all of it.
-derived_multiply_adds = 2**31
+derived_multiply_adds = 2**29
 
 _batches = (3, 2, 4, 5, 6, 8, 16)
 _features = (5, 7, 6, 8, 9, 12, 10, 15, 16, 20, 24, 32, 36, 48, 49, 60, 64, 96, 128, 192, 256, 384, 512)
