@@ -1,8 +1,14 @@
 #include "kernel/source/rules_plain_class.h"
 
 #include <algorithm>
+#include <map>
 
 namespace kw {
+namespace {
+
+constexpr std::size_t max_base_tokens = 64;  // of a class's head, so that heads without a body cost little
+
+}  // namespace
 
 bool has_balanced_branches(const TokenStream& stream, std::uint32_t begin, std::uint32_t end) {
   std::vector<int> open;  // the depth of braces at each #if
@@ -49,17 +55,20 @@ void PlainClasses::find_classes() {
     const std::size_t open = body_of(i + 1);
     if (open >= tokens_.size()) continue;
     const std::string_view name = tokens_[i + 1].text;
+    const std::size_t head = i, close = reading_.closing[open];
+    i = close;  // classes in it are none of these, and no text is looked over twice
+
     if (!seen.insert(name).second) {  // two of one name
       classes_.erase(name);
       continue;
     }
-    const std::size_t close = reading_.closing[open];
     if (!begins || close + 1 >= tokens_.size() || !tokens_[close + 1].is(";")) continue;
-    const bool written = is_as_written(input_.stream, tokens_[i]) && is_as_written(input_.stream, tokens_[i + 1]) &&
+    const bool written = is_as_written(input_.stream, tokens_[head]) &&
+                         is_as_written(input_.stream, tokens_[head + 1]) &&
                          is_as_written(input_.stream, tokens_[open]) && is_as_written(input_.stream, tokens_[close]);
-    if (!written || !has_balanced_branches(input_.stream, tokens_[i].offset, tokens_[close].offset)) continue;
+    if (!written || !has_balanced_branches(input_.stream, tokens_[head].offset, tokens_[close].offset)) continue;
     classes_[name] = {open, close};
-    declaring_.insert(i + 1);
+    declaring_.insert(head + 1);
   }
   std::erase_if(declaring_, [&](std::size_t head) { return !classes_.contains(tokens_[head].text); });
 }
@@ -68,7 +77,8 @@ void PlainClasses::find_classes() {
 std::size_t PlainClasses::body_of(std::size_t name) const {
   std::size_t i = name + 1;
   if (i < tokens_.size() && tokens_[i].is(":")) {
-    while (i < tokens_.size() && !tokens_[i].is("{") && !tokens_[i].is(";") && !tokens_[i].is("(")) ++i;
+    const std::size_t most = std::min(tokens_.size(), i + max_base_tokens);
+    while (i < most && !tokens_[i].is("{") && !tokens_[i].is(";") && !tokens_[i].is("(")) ++i;
   }
   return i < tokens_.size() && tokens_[i].is("{") && reading_.closing[i] < tokens_.size() ? i : tokens_.size();
 }
@@ -87,12 +97,12 @@ void PlainClasses::add_constructors(std::string_view name, const Body& body) {
 }
 
 void PlainClasses::add_prototypes() {
+  std::map<std::size_t, std::size_t> bodies;  // no two overlap
+  for (const auto& [name, body] : classes_) bodies[body.open] = body.close;
   for (const Declaration& declaration : reading_.declarations) {
     if (!declaration.in_type || !is_prototype(declaration)) continue;
-    const bool inside = std::any_of(classes_.begin(), classes_.end(), [&](const auto& named) {
-      return declaration.first > named.second.open && declaration.last < named.second.close;
-    });
-    if (inside) declaring_.insert(declaration.name);
+    const auto behind = bodies.upper_bound(declaration.first);
+    if (behind != bodies.begin() && declaration.last < std::prev(behind)->second) declaring_.insert(declaration.name);
   }
 }
 
