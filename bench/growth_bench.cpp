@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <exception>
 #include <ctime>
 #include <functional>
 #include <string>
@@ -90,10 +92,8 @@ std::vector<Growing> cases_of(const std::vector<RepeatedText>& texts, std::size_
   return cases;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::string only = argc > 2 && std::strcmp(argv[1], "--only") == 0 ? argv[2] : "";
+// Every reader, or the one that is named; whether none grows faster than it may.
+bool measure_readers(const std::string& only) {
   constexpr std::size_t mib = std::size_t{1} << 20;
   std::vector<Growing> ptx;
   for (const GrowingPtx& shape : growing_ptx()) {
@@ -119,5 +119,16 @@ int main(int argc, char** argv) {
                          [](const std::string& text) { static_cast<void>(parse_answer(text)); }));
   run("ptx", ptx);
   fmt::print("{}\n", fine ? "nothing grows faster than it may" : "SOMETHING GROWS TOO FAST");
-  return fine ? 0 : 1;
+  return fine;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return measure_readers(argc > 2 && std::strcmp(argv[1], "--only") == 0 ? argv[2] : "") ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "growth_bench: %s\n", error.what());
+    return 1;
+  }
 }
