@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <ctime>
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
