@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,23 @@ def test_the_exported_model_has_equal_weights_and_the_kernel(imported: Path) -> 
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
     assert "static_cast<const float*>(linear_weight.const_data_ptr())" in text and "// a kernel" in text
     assert "in_features = x.size(1)" in text and "out_features = scale.size(0)" in text
+
+
+def test_the_exported_binding_compiles(imported: Path, tmp_path: Path) -> None:
+    # As load_inline does it: with the function that it adds, without headers of its own.
+    if not (Path(sysconfig.get_paths()["include"]) / "Python.h").exists():
+        pytest.skip("Python.h is missing: install python3-dev")
+    folder = next((imported / "tasks").glob("kb2_1_*"))
+    made = json.loads((folder / "problem.json").read_text())
+    text = model_new(made, "// a kernel\n", Path(made["source"]).read_text())
+    values = {each.targets[0].id: each.value for each in ast.parse(text).body if isinstance(each, ast.Assign)}
+    module = "\nPYBIND11_MODULE(m, m) { m.def(\"run_kernel\", torch::wrap_pybind_function(run_kernel), \"run_kernel\"); }\n"
+    (tmp_path / "main.cpp").write_text(ast.literal_eval(values["_binding"]) + module)
+    packages = Path(torch.__file__).parent.parent
+    includes = [sysconfig.get_paths()["include"], packages / "torch" / "include", *packages.glob("nvidia/*/include")]
+    done = subprocess.run(["c++", "-std=c++17", "-fsyntax-only", *(f"-isystem{each}" for each in includes), str(tmp_path / "main.cpp")],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_score_counts_all_problems_and_only_right_kernels(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
