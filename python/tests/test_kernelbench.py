@@ -124,6 +124,19 @@ def test_the_exported_model_has_equal_weights_and_the_kernel(imported: Path) -> 
     assert "in_features = x.size(1)" in text and "out_features = scale.size(0)" in text
 
 
+def test_channels_of_groups_are_read_off_a_groups(imported: Path) -> None:
+    made = json.loads((next((imported / "tasks").glob("kb2_1_*")) / "problem.json").read_text())
+    made["inputs"][1]["shape"] = ["in_features", "groups / 4"]
+    made["outputs"][0]["shape"] = ["batch_size", "groups"]
+    made["sizes"] = {"small": [{**made["sizes"]["small"][0], "groups": 8}], "train": [{**made["sizes"]["train"][0], "groups": 64}]}
+    source = Path(made["source"]).read_text()
+    name = made["inputs"][1]["name"]
+    assert f"groups = {name}.size(1) * 4" in model_new(made, "// a kernel\n", source)
+    made["sizes"]["small"][0]["groups"] = 9
+    with pytest.raises(kw.KernelwrightError, match="groups cannot be read off"):
+        model_new(made, "// a kernel\n", source)
+
+
 def test_the_exported_binding_compiles(imported: Path, tmp_path: Path) -> None:
     # As load_inline does it: with the function that it adds, without headers of its own.
     if not (Path(sysconfig.get_paths()["include"]) / "Python.h").exists():

@@ -118,7 +118,8 @@ def _size_names(made: dict[str, Any]) -> dict[str, str]:
         for dim, extent in enumerate(each["shape"]):
             for name in order:
                 if order[name] is None:
-                    order[name] = _inverse(extent, name, f"{each['name']}.size({dim})")
+                    size = f"{each['name']}.size({dim})"
+                    order[name] = _inverse(extent, name, size) or _multiple(extent, name, size, made)
     for name, expression in order.items():
         if expression is None:
             raise KernelwrightError(f"{made['name']}: the size {name} cannot be read off the shapes of the inputs")
@@ -135,6 +136,15 @@ def _inverse(extent: str, name: str, size: str) -> str | None:
         return None
     text = size if constant == 0 else f"({size} - {constant})" if constant > 0 else f"({size} + {-constant})"
     return text if slope == 1 else f"{text} // {slope}"
+
+
+def _multiple(extent: str, name: str, size: str, made: dict[str, Any]) -> str | None:
+    """`name` from `name / 4`, a group's channels, where the division leaves nothing over at any of the task's sizes."""
+    parts = re.fullmatch(rf"{re.escape(name)} / (\d+)", extent)
+    declared = [each for some in made["sizes"].values() for each in some]
+    if not parts or any(each[name] % int(parts[1]) for each in declared):
+        return None
+    return f"{size} * {parts[1]}"
 
 
 def _binding(made: dict[str, Any], sizes: dict[str, str]) -> str:

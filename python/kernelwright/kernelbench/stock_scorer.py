@@ -10,12 +10,18 @@ from typing import Any
 
 from ..errors import KernelwrightError
 
+# The scorer's package also holds clients of language models. Scoring does not use them, so where they are not installed they are left empty.
 _scorer = """
-import json, sys
+import importlib.util, json, sys, types
+for name, holds in (("openai", "OpenAI"), ("litellm", "completion"), ("dotenv", "load_dotenv")):
+    if importlib.util.find_spec(name) is None:
+        sys.modules[name] = types.ModuleType(name)
+        setattr(sys.modules[name], holds, lambda *arguments, **named: None)
 sys.path.insert(0, sys.argv[1])
 from kernelbench.eval import eval_kernel_against_ref
 reference, candidate = (open(path).read() for path in sys.argv[2:4])
-result = eval_kernel_against_ref(reference, candidate, num_correct_trials=5, num_perf_trials=100, measure_performance=True,
+timings = int(sys.argv[4])
+result = eval_kernel_against_ref(reference, candidate, num_correct_trials=5, num_perf_trials=max(timings, 1), measure_performance=timings > 0,
                                  timing_method="cuda_event", backend="cuda")
 print("RESULT " + json.dumps({"compiled": bool(result.compiled), "correct": bool(result.correctness), "runtime": result.runtime,
                               "ref_runtime": getattr(result, "ref_runtime", None),
@@ -43,17 +49,22 @@ def score_with_stock(folder: pathlib.Path, problems: list[dict[str, Any]], check
         if not export.exists():
             continue
         made = json.loads((folder / "tasks" / problem["task"] / "problem.json").read_text())
-        command = [sys.executable, "-c", _scorer, str(checkout / "src"), made["source"], str(export)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
-        except subprocess.TimeoutExpired:
-            results[problem["key"]] = {"correct": False, "problem": f"took over {seconds:.0f} s"}
-            continue
-        lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-        results[problem["key"]] = json.loads(lines[-1][7:]) if lines else {"correct": False, "problem": done.stderr.strip()[-500:]}
+        results[problem["key"]] = stock_result(checkout, pathlib.Path(made["source"]), export, seconds=seconds)
     commit = subprocess.run(["git", "-C", str(checkout), "rev-parse", "HEAD"], capture_output=True, text=True)
     return {"commit": commit.stdout.strip() or "unknown", "device": torch.cuda.get_device_name(), "torch": torch.__version__,
             "results": results}
+
+
+def stock_result(checkout: pathlib.Path, problem: pathlib.Path, export: pathlib.Path, *, timings: int = 100,
+                 seconds: float = 600) -> dict[str, Any]:
+    """What it says of one file with a ModelNew; without timings it only compares."""
+    command = [sys.executable, "-c", _scorer, str(checkout / "src"), str(problem), str(export), str(timings)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return {"correct": False, "problem": f"took over {seconds:.0f} s"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    return json.loads(lines[-1][7:]) if lines else {"correct": False, "problem": done.stderr.strip()[-500:]}
 
 
 def stock_table(stock: dict[str, Any], problems: list[dict[str, Any]]) -> str:
