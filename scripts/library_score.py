@@ -70,7 +70,7 @@ def write_kernels(program: str, tasks: list[pathlib.Path], out: pathlib.Path, ch
     return kept
 
 
-def judge(program: str, programs: dict[str, dict], out: pathlib.Path, workers: int, seconds: float) -> dict[str, dict]:
+def judge(program: str, programs: dict[str, dict], out: pathlib.Path, workers: int, seconds: float, backend: str) -> dict[str, dict]:
     """Task name to verdict. A kernel that changed gets another id, so that it is judged anew."""
     jobs = []
     for name, entry in programs.items():
@@ -81,7 +81,7 @@ def judge(program: str, programs: dict[str, dict], out: pathlib.Path, workers: i
     (out / "jobs.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
     verdicts_file = out / "verdicts.jsonl"
     subprocess.run([program, "judge", "--batch", str(out / "jobs.jsonl"), "--out", str(verdicts_file), "--no-time", "--workers",
-                    str(workers), "--limit-seconds", str(seconds)], check=False)
+                    str(workers), "--limit-seconds", str(seconds), "--backend", backend], check=False)
     wanted = {job["id"] for job in jobs}
     found = {}
     if verdicts_file.is_file():
@@ -132,10 +132,11 @@ def main() -> int:
     parser.add_argument("--no-judge", action="store_true", help="do not judge kernels that have no verdict")
     parser.add_argument("--workers", type=int, default=1, help="kernels judged at the same time (default: 1)")
     parser.add_argument("--limit-seconds", type=float, default=60, help="time limit of one judgement (default: 60)")
+    parser.add_argument("--backend", default="auto", help="auto, gpu or emulator, as `kernelwright judge` has it (default: auto)")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     programs = write_kernels(options.program, task_folders(options.tasks), options.out, options.check)
-    verdicts = {} if options.no_judge else judge(options.program, programs, options.out, options.workers, options.limit_seconds)
+    verdicts = {} if options.no_judge else judge(options.program, programs, options.out, options.workers, options.limit_seconds, options.backend)
     print(report(programs, verdicts, options.check))
     return 0
 
