@@ -76,7 +76,9 @@ def write_candidates(folder: pathlib.Path, out: pathlib.Path, options: argparse.
     problems = [each for each in json.loads((folder / "import.json").read_text())["problems"] if each["expressible"]]
     names = list(MISTAKES)
     candidates: list[dict] = []
-    for number, problem in enumerate(problems):
+    # Each problem once, and then, where that is not enough, those problems once more with a mistake.
+    for number, problem in enumerate(problems + problems):
+        again = number >= len(problems)
         if len(candidates) == options.right + options.mistakes:
             break
         task = folder / "tasks" / problem["task"]
@@ -89,7 +91,8 @@ def write_candidates(folder: pathlib.Path, out: pathlib.Path, options: argparse.
         kernel, mistake = done.stdout, None
         wrong = sum(each["mistake"] is not None for each in candidates)
         # Mistakes are spread over the problems: five candidates have two of them, for 60 right and 40 wrong ones.
-        if wrong * (options.right + options.mistakes) < options.mistakes * (len(candidates) + 1):
+        right = len(candidates) - wrong
+        if again or right >= options.right or wrong * (options.right + options.mistakes) < options.mistakes * (len(candidates) + 1):
             mistake = names[wrong % len(names)]
             changed = MISTAKES[mistake](kernel)
             if changed == kernel:
@@ -100,7 +103,7 @@ def write_candidates(folder: pathlib.Path, out: pathlib.Path, options: argparse.
         except Exception as error:  # a size that cannot be read off the inputs: said by `kernelbench export`, too
             print(f"{problem['key']}: {error}", file=sys.stderr)
             continue
-        name = problem["task"]
+        name = problem["task"] + ("-again" if again else "")
         (out / f"{name}.cu").write_text(kernel)
         (out / f"{name}.py").write_text(text)
         candidates.append({"name": name, "key": problem["key"], "task": str(task), "source": made["source"], "mistake": mistake,
