@@ -7,6 +7,7 @@ verdict must be instead, note: why, and fresh: whether nothing was mended after 
 such a folder belongs into this repository.
 
   scripts/public_kernels.py FOLDER --table bench/results/public_kernels.md
+  scripts/public_kernels.py FOLDER --backend gpu --verdicts on-gpu.jsonl
 
 A verdict counts as right when it is the expected one. A kernel without a verdict (refused before it could run, or not
 emulated) is listed with what is missing.
@@ -38,7 +39,7 @@ def read_pairs(folder):
     return pairs
 
 
-def judge(program, folder, names, workers, verdicts):
+def judge(program, folder, names, workers, verdicts, backend):
     """The verdicts by name; those in the file `verdicts` are not made again."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as jobs:
         for name in names:
@@ -46,7 +47,7 @@ def judge(program, folder, names, workers, verdicts):
             jobs.write(json.dumps(job) + "\n")
         jobs.flush()
         command = [program, "judge", "--batch", jobs.name, "--out", str(verdicts), "--no-time", "--no-cache", "--workers",
-                   str(workers)]
+                   str(workers), "--backend", backend]
         subprocess.run(command, check=False)
     lines = [json.loads(line) for line in verdicts.read_text().splitlines()]
     return {line["id"]: line for line in lines if line["id"] in names}
@@ -111,13 +112,14 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--program", default=str(ROOT / "build" / "kernelwright"))
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--backend", default="emulator", help="where kernels run, as of `kernelwright judge` (default: emulator)")
     parser.add_argument("--verdicts", type=pathlib.Path, help="keep the verdicts here; those in it are not made again")
     parser.add_argument("--table", type=pathlib.Path, help="write the page here; without it on standard output")
     options = parser.parse_args()
     pairs = read_pairs(options.folder)
     with tempfile.TemporaryDirectory() as made:
         file = options.verdicts or pathlib.Path(made) / "verdicts.jsonl"
-        verdicts = judge(options.program, options.folder.resolve(), pairs, options.workers, file)
+        verdicts = judge(options.program, options.folder.resolve(), pairs, options.workers, file, options.backend)
     lost = sorted(set(pairs) - set(verdicts))
     if lost:
         sys.exit("no answer for " + ", ".join(lost))
