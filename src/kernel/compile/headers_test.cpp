@@ -4,11 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "base/file.h"
 #include "kernel/compile/nvrtc.h"
 #include "kernel/compile/service.h"
 
 namespace kw {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string failure_of(const CompileResult& result) {
   std::string text = result.explanation;
@@ -173,6 +178,27 @@ TEST(HeaderSet, OnlyWhatIsNeeded) {
 TEST(HeaderSet, FingerprintFollowsTheContent) {
   EXPECT_EQ(HeaderSet::load("").fingerprint(), HeaderSet::load("").fingerprint());
   EXPECT_NE(HeaderSet::load("").fingerprint(), HeaderSet::load(find_cuda_toolkit().value().include).fingerprint());
+}
+
+// PyTorch's packages of CUDA lack <nv/target>; the toolkit beside them has it.
+TEST(Headers, AreTakenFromWhereTheyAreComplete) {
+  const fs::path complete = find_cuda_toolkit().value().include;
+  TemporaryFolder folder;
+  const fs::path include = folder.path() / "include";
+  fs::create_directories(include);
+  fs::copy(complete / "cuda_fp16.h", include);
+  fs::copy(complete / "cuda.h", include);
+  const auto found = [&] {
+    const char* chosen = std::getenv("KERNELWRIGHT_CUDA");
+    const std::string before = chosen != nullptr ? chosen : "";
+    ::setenv("KERNELWRIGHT_CUDA", folder.path().c_str(), 1);
+    const fs::path taken = find_cuda_toolkit().value().include;
+    ::setenv("KERNELWRIGHT_CUDA", before.c_str(), 1);
+    return taken;
+  };
+  EXPECT_NE(found(), include);
+  ASSERT_TRUE(write_file_atomic(include / "cuda.h", "#define CUDA_VERSION 99990\n").ok());
+  EXPECT_EQ(found(), include);  // of another release are worse than too few
 }
 
 }  // namespace

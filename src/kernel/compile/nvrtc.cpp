@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "base/file.h"
 #include "base/shared_library.h"
 
 namespace kw {
@@ -29,6 +30,23 @@ fs::path include_below(const fs::path& root) {
   return {};
 }
 
+// Many of the toolkit's own headers include <nv/target>, which PyTorch's packages of CUDA do not bring.
+bool is_complete(const fs::path& include) {
+  std::error_code ignored;
+  return fs::is_regular_file(include / "nv" / "target", ignored) ||
+         fs::is_regular_file(include / "cccl" / "nv" / "target", ignored);
+}
+
+// "13000" of CUDA 13.0; empty where the folder does not say.
+std::string release_of(const fs::path& include) {
+  const auto text = read_file(include / "cuda.h");
+  constexpr std::string_view definition = "#define CUDA_VERSION ";
+  const std::size_t at = text.ok() ? text->find(definition) : std::string::npos;
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + definition.size();
+  return text->substr(begin, std::min(text->find('\n', begin), text->size()) - begin);
+}
+
 std::vector<fs::path> candidate_roots() {
   std::vector<fs::path> roots;
   if (const char* chosen = std::getenv("KERNELWRIGHT_CUDA"); chosen != nullptr && *chosen != 0)
@@ -53,7 +71,12 @@ Result<CudaToolkit> find_cuda_toolkit() {
   CudaToolkit toolkit;
   for (const fs::path& root : candidate_roots()) {
     if (toolkit.nvrtc.empty()) toolkit.nvrtc = library_below(root);
-    if (toolkit.include.empty()) toolkit.include = include_below(root);
+    const fs::path include = include_below(root);
+    if (include.empty()) continue;
+    const bool first = toolkit.include.empty();
+    const bool better = !first && !is_complete(toolkit.include) && is_complete(include) &&
+                        release_of(include) == release_of(toolkit.include);
+    if (first || better) toolkit.include = include;
   }
   if (toolkit.nvrtc.empty()) {
     return Error{std::string("the CUDA compiler library ") + library_name + " was not found",

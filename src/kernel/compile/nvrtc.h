@@ -18,7 +18,8 @@ struct CudaToolkit {
   std::filesystem::path include;  // the folder of cuda_fp16.h; empty when there is none
 };
 
-// Looks at KERNELWRIGHT_CUDA, where the build found it, LD_LIBRARY_PATH and /usr/local/cuda, in this order.
+// Looks at KERNELWRIGHT_CUDA, where the build found it, LD_LIBRARY_PATH and /usr/local/cuda, in this order; headers are
+// the first ones, or those of the same release that are complete.
 Result<CudaToolkit> find_cuda_toolkit();
 
 class Nvrtc {

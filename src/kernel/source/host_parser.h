@@ -122,6 +122,7 @@ class HostParser {
                        bool is_constexpr);
   Stmt* make(StmtKind kind, TokenIndex token);
   const AliasSyntax* parse_alias();  // after `using`, or from `typedef`
+  bool parse_record_alias();         // typedef struct { ... } Name;
 
   // Declarations (parse_declaration.cpp, parse_record.cpp).
   struct Specifiers {
@@ -160,9 +161,10 @@ class HostParser {
                                  StructSyntax* owner);
   void parse_body(FunctionSyntax& function);
   void parse_member_initialisers(FunctionSyntax& function);
-  StructSyntax* parse_struct(const TemplateSyntax& generic);
+  // `only_name`: of one without a name of its own.
+  StructSyntax* parse_struct(const TemplateSyntax& generic, std::string_view only_name = {});
   void parse_member(StructSyntax& structure);
-  EnumSyntax* parse_enum();
+  EnumSyntax* parse_enum(std::string_view only_name = {});
 
   HostProgram& program_;
   SyntaxStore& store_;

@@ -281,6 +281,12 @@ struct AliasSyntax {
   TokenIndex token = 0;
 };
 
+struct UsedName {      // using a::b;
+  std::string name;    // b
+  std::string target;  // a::b, as it is written
+  std::string scope;   // where it stands
+};
+
 struct GlobalVariable {
   std::string scope;
   VariableSyntax variable;
@@ -334,8 +340,8 @@ struct HostProgram {
   std::vector<const EnumSyntax*> enums;
   std::vector<const AliasSyntax*> aliases;
   std::vector<GlobalVariable> variables;
-  std::vector<std::string> used_namespaces;                         // using namespace a::b;
-  std::vector<std::pair<std::string, std::string>> used_names;      // using a::b; -> {"b", "a::b"}
+  std::vector<std::string> used_namespaces;  // using namespace a::b;
+  std::vector<UsedName> used_names;
   std::vector<std::pair<const Expr*, std::string>> static_asserts;  // with their scope
   std::vector<HostRange> host_ranges;
   std::vector<HostRange> device_ranges;

@@ -62,6 +62,29 @@ TEST(Traits, QuestionsAboutTypes) {
   EXPECT_THAT(refusal("int a = std::is_enum<int>::value;"), HasSubstr("a.cu:3"));
 }
 
+// C's way to name a struct and an enum.
+TEST(Traits, ATypedefNamesTheRecordThatItDefines) {
+  const std::string records =
+      "typedef struct Shape_ { int rows; int cols; } Shape, *ShapePointer;\n"
+      "typedef struct { int count; } Only; typedef enum { LOW = 3, HIGH } LEVEL; typedef enum Side_ { LEFT = 5 } "
+      "Side;\n"
+      "extern \"C\" { typedef struct Point { float x; } Point; }\n";
+  EXPECT_EQ(value_of("int", "s.rows * 10 + t.cols", "Shape s; s.rows = 4; struct Shape_ t = s; t.cols = 2;", records),
+            value_of("int", "42"));
+  EXPECT_EQ(value_of("int", "p->cols", "Shape s; s.cols = 7; ShapePointer p = &s;", records), value_of("int", "7"));
+  EXPECT_EQ(
+      value_of("int", "o.count + HIGH + level + side", "Only o{1}; LEVEL level = LOW; Side side = LEFT;", records),
+      value_of("int", "13"));
+  EXPECT_EQ(value_of("int", "sizeof(Shape) + sizeof(Point)", "", records), value_of("int", "12"));
+}
+
+TEST(Traits, AUsedNameIsFoundFromWhereItIsUsed) {
+  const std::string names =
+      "namespace a { namespace kinds { enum class Kind { one = 1, two = 2 }; }\n"
+      "namespace inner { using kinds::Kind; inline int number(Kind kind) { return static_cast<int>(kind) * 10; } } }\n";
+  EXPECT_EQ(value_of("int", "a::inner::number(a::kinds::Kind::two)", "", names), value_of("int", "20"));
+}
+
 TEST(Traits, AStructUsesItsOwnConstants) {
   const std::string pack =
       "template <class T> struct alignas(16) Pack { static constexpr const size_t size = 16 / sizeof(T); T a[size]; "

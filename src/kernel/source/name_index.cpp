@@ -58,17 +58,21 @@ const Declared* NameIndex::exact(const std::string& name) const {
   return found == names_.end() ? nullptr : &found->second;
 }
 
-const Declared* NameIndex::find(std::string_view scope, std::string_view name) const {
-  if (name.starts_with("::")) return exact(std::string(name.substr(2)));
+const Declared* NameIndex::outwards(std::string_view scope, std::string_view name) const {
   while (true) {
     if (const Declared* found = exact(join(scope, name))) return found;
-    if (scope.empty()) break;
+    if (scope.empty()) return nullptr;
     const std::size_t cut = scope.rfind("::");
     scope = cut == std::string_view::npos ? std::string_view() : scope.substr(0, cut);
   }
-  for (const auto& [used, target] : program_.used_names) {
-    if (used != name || target == name) continue;
-    if (const Declared* found = exact(target)) return found;
+}
+
+const Declared* NameIndex::find(std::string_view scope, std::string_view name) const {
+  if (name.starts_with("::")) return exact(std::string(name.substr(2)));
+  if (const Declared* found = outwards(scope, name)) return found;
+  for (const UsedName& used : program_.used_names) {
+    if (used.name != name || used.target == name) continue;
+    if (const Declared* found = outwards(used.scope, used.target)) return found;
   }
   for (const std::string& used : program_.used_namespaces) {
     if (const Declared* found = exact(join(used, name))) return found;

@@ -30,6 +30,7 @@ class NameIndex {
 
  private:
   const Declared* exact(const std::string& name) const;
+  const Declared* outwards(std::string_view scope, std::string_view name) const;  // from the inner namespace
 
   const HostProgram& program_;
   std::map<std::string, Declared, std::less<>> names_;

@@ -2,6 +2,7 @@
 // works and decides what the device compiler sees; then it is read in full, and a failure stays with that declaration.
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "kernel/source/host_parser.h"
 
@@ -12,6 +13,69 @@ bool takes_bracket(std::string_view word) {
   return word == "__launch_bounds__" || word == "__attribute__" || word == "alignas" || word == "__align__" ||
          word == "decltype" || word == "__cluster_dims__" || word == "__maxnreg__" || word == "__block_size__" ||
          word == "noexcept" || word == "explicit" || word == "__builtin_align__" || word == "__declspec";
+}
+
+// Of the standard library, what no device code can use: `using std::cout;` is for the host's compiler.
+bool is_of_host_library(std::string_view name) {
+  static const std::unordered_set<std::string_view> names = {"accumulate",
+                                                             "begin",
+                                                             "cerr",
+                                                             "cin",
+                                                             "clog",
+                                                             "cout",
+                                                             "copy",
+                                                             "deque",
+                                                             "end",
+                                                             "endl",
+                                                             "fill",
+                                                             "fixed",
+                                                             "flush",
+                                                             "for_each",
+                                                             "fstream",
+                                                             "generate",
+                                                             "ifstream",
+                                                             "iota",
+                                                             "istream",
+                                                             "list",
+                                                             "make_shared",
+                                                             "make_unique",
+                                                             "map",
+                                                             "mt19937",
+                                                             "multimap",
+                                                             "multiset",
+                                                             "mutex",
+                                                             "ofstream",
+                                                             "ostream",
+                                                             "ostringstream",
+                                                             "priority_queue",
+                                                             "queue",
+                                                             "random_device",
+                                                             "set",
+                                                             "setprecision",
+                                                             "setw",
+                                                             "shared_ptr",
+                                                             "sort",
+                                                             "stack",
+                                                             "stoi",
+                                                             "string",
+                                                             "stringstream",
+                                                             "thread",
+                                                             "to_string",
+                                                             "transform",
+                                                             "uniform_real_distribution",
+                                                             "unique_ptr",
+                                                             "unordered_map",
+                                                             "unordered_set",
+                                                             "vector",
+                                                             "stof",
+                                                             "istringstream",
+                                                             "normal_distribution",
+                                                             "uniform_int_distribution",
+                                                             "exception",
+                                                             "runtime_error",
+                                                             "invalid_argument",
+                                                             "ios"};
+  return names.contains(name);
 }
 
 }  // namespace
@@ -173,7 +237,8 @@ void HostParser::record_range(const Outline& outline, std::size_t begin) {
   }
   bool host = false;
   if (outline.is_type) {
-    host = false;
+    host = begin + 4 < outline.end && tokens[begin].is("using") && tokens[begin + 1].is("std") &&
+           tokens[begin + 2].is("::") && tokens[begin + 4].is(";") && is_of_host_library(tokens[begin + 3].text);
   } else if (outline.is_function) {
     const bool entry = outline.name == "launch" || outline.name == "main";
     host = !outline.is_global && !outline.is_device && (!outline.is_constexpr || outline.is_host || entry);
@@ -217,6 +282,7 @@ void HostParser::read_declaration(const Outline& outline, bool extern_c) {
     if (!is("<")) return;  // an explicit instantiation adds nothing
     generic = parse_template_head();
   }
+  if (is("typedef") && parse_record_alias()) return;
   if (is("using") || is("typedef")) {
     if (is("using") && !is("=", 2)) return parse_using();
     const AliasSyntax* alias = parse_alias();
@@ -292,7 +358,7 @@ void HostParser::parse_using() {
     if (!failed_) program_.used_namespaces.push_back(print(name));
   } else {
     const Name name = parse_name(true);
-    if (!failed_) program_.used_names.emplace_back(std::string(name.parts.back().name), print(name));
+    if (!failed_) program_.used_names.push_back({std::string(name.parts.back().name), print(name), scope()});
   }
 }
 

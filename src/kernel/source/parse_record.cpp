@@ -113,7 +113,51 @@ void HostParser::parse_member_initialisers(FunctionSyntax& function) {
   }
 }
 
-StructSyntax* HostParser::parse_struct(const TemplateSyntax& generic) {
+// C's `typedef struct Shape_ { ... } Shape;`, also of an enum, with or without the first name. False: another typedef.
+bool HostParser::parse_record_alias() {
+  std::size_t open = at_ + 2;
+  while (open < end_ && !program_.tokens[open].is("{") && !program_.tokens[open].is(";")) {
+    open = program_.tokens[open].is("(") ? std::max(matching_close(open), open + 1) : open + 1;
+  }
+  const bool record = is("struct", 1) || is("class", 1) || is("union", 1) || is("enum", 1);
+  if (!record || open >= end_ || !program_.tokens[open].is("{")) return false;
+  const std::size_t close = matching_close(open);
+  if (close + 1 >= end_) return false;
+  const Token& behind = program_.tokens[close + 1];
+  const std::string_view only_name = behind.kind == TokenKind::identifier ? behind.text : std::string_view();
+  advance();
+  std::string_view name;
+  if (is("enum")) {
+    const EnumSyntax* enumeration = parse_enum(only_name);
+    if (!failed_) program_.enums.push_back(enumeration);
+    name = enumeration->name;
+  } else {
+    const StructSyntax* structure = parse_struct({}, only_name);
+    if (!failed_) program_.structs.push_back(structure);
+    name = structure->name;
+  }
+  while (!failed_ && !is(";")) {
+    TypeSyntax& type = store_.types.emplace_back();
+    type.base = TypeSyntax::Base::name;
+    type.token = here();
+    type.name.parts.push_back({.name = name, .has_arguments = false, .arguments = {}});
+    parse_pointers(type);
+    AliasSyntax& alias = store_.aliases.emplace_back();
+    alias.scope = scope();
+    alias.token = here();
+    alias.name = take_identifier("a name");
+    parse_arrays(type);
+    alias.type = &type;
+    if (!failed_ && alias.name != name) {
+      program_.aliases.push_back(&alias);
+      member_types_.push_back(alias.name);
+    }
+    if (!take(",")) break;
+  }
+  return true;
+}
+
+StructSyntax* HostParser::parse_struct(const TemplateSyntax& generic, std::string_view only_name) {
   StructSyntax& structure = store_.structs.emplace_back();
   const DepthGuard guard(*this);
   if (!guard.ok) return &structure;
@@ -125,7 +169,7 @@ StructSyntax* HostParser::parse_struct(const TemplateSyntax& generic) {
   parse_attributes(specifiers);
   structure.alignment = specifiers.alignment;
   structure.token = here();
-  structure.name = take_identifier("a struct's name");
+  structure.name = is("{") && !only_name.empty() ? only_name : take_identifier("a struct's name");
   names_.declare(structure.name, generic.present ? NameKind::type_template : NameKind::type);
   if (is("<")) {
     structure.specialised = parse_template_arguments();
@@ -210,7 +254,7 @@ void HostParser::parse_member(StructSyntax& structure) {
   }
 }
 
-EnumSyntax* HostParser::parse_enum() {
+EnumSyntax* HostParser::parse_enum(std::string_view only_name) {
   EnumSyntax& enumeration = store_.enums.emplace_back();
   enumeration.scope = scope();
   enumeration.token = here();
@@ -219,10 +263,8 @@ EnumSyntax* HostParser::parse_enum() {
     enumeration.scoped = true;
     advance();
   }
-  if (is_identifier()) {
-    enumeration.name = take_identifier("a name");
-    names_.declare(enumeration.name, NameKind::type);
-  }
+  enumeration.name = is_identifier() ? take_identifier("a name") : only_name;
+  if (!enumeration.name.empty()) names_.declare(enumeration.name, NameKind::type);
   if (take(":")) enumeration.underlying = parse_type();
   if (is(";")) return &enumeration;
   expect("{");

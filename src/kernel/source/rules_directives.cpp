@@ -8,8 +8,12 @@
 namespace kw {
 namespace {
 
+bool is_plain_path(std::string_view name) {
+  return name.find("..") == name.npos && name.find('\\') == name.npos && !name.starts_with('/');
+}
+
 bool is_allowed_header(std::string_view name, const Policy& policy) {
-  if (name.find("..") != name.npos || name.find('\\') != name.npos || name.starts_with('/')) return false;
+  if (!is_plain_path(name)) return false;
   return std::any_of(policy.allowed_headers.begin(), policy.allowed_headers.end(), [&](std::string_view allowed) {
     if (!allowed.ends_with('*')) return name == allowed;
     allowed.remove_suffix(1);
@@ -30,8 +34,11 @@ class DirectiveRules {
   DirectiveRules(RuleInput& input, const Policy& policy) : input_(input), policy_(policy) {}
 
   void run() {
+    find_defined();
     for (const Token& token : input_.stream.tokens) {
-      if (token.kind == TokenKind::directive) check(token);
+      if (token.kind != TokenKind::directive) continue;
+      follow_branches(token);
+      check(token);
     }
   }
 
@@ -46,6 +53,47 @@ class DirectiveRules {
     if (name.starts_with("if")) violation.replacement = "#if 0";  // its #endif stays
     if (name.starts_with("elif")) violation.replacement = "#elif 0";
     input_.add(std::move(violation));
+  }
+
+  void find_defined() {
+    for (const Token& token : input_.stream.tokens) {
+      if (token.kind != TokenKind::directive) continue;
+      const auto inside = input_.stream.inside(token);
+      if (inside.size() > 1 && inside[0].is("define")) defined_.insert(inside[1].text);
+    }
+  }
+
+  // Which #if branches are not taken: what stands behind `#ifdef` of a name that nobody defines. A name that a header
+  // might define is one that somebody defines.
+  void follow_branches(const Token& directive) {
+    const auto inside = input_.stream.inside(directive);
+    if (inside.empty()) return;
+    const std::string_view name = inside[0].text;
+    if (name.starts_with("if")) {
+      const bool unknown_name =
+          inside.size() == 2 && inside[1].kind == TokenKind::identifier && is_of_nobody(inside[1].text);
+      branches_.push_back(name == "ifdef" && unknown_name    ? Branch::not_taken
+                          : name == "ifndef" && unknown_name ? Branch::taken
+                                                             : Branch::open);
+    } else if (name.starts_with("el") && !branches_.empty()) {
+      // Behind a branch that is taken all others are not; behind one that is not, another `#elif` decides.
+      Branch& branch = branches_.back();
+      branch = branch == Branch::taken || branch == Branch::over ? Branch::over : Branch::open;
+    } else if (name == "endif" && !branches_.empty()) {
+      branches_.pop_back();
+    }
+  }
+
+  bool is_of_nobody(std::string_view name) const {
+    for (const std::string_view prefix : {"_", "CU", "cu", "NV", "nv", "THRUST", "TORCH", "AT_", "C10"}) {
+      if (name.starts_with(prefix)) return false;
+    }
+    return !defined_.contains(name);
+  }
+
+  bool in_branch_not_taken() const {
+    return std::ranges::any_of(branches_,
+                               [](Branch each) { return each == Branch::not_taken || each == Branch::over; });
   }
 
   void check(const Token& directive) {
@@ -78,10 +126,13 @@ class DirectiveRules {
     }
     std::string_view name = inside[1].text;
     name = name.size() >= 2 ? name.substr(1, name.size() - 2) : "";
-    if (!is_allowed_header(name, policy_)) {
-      report(directive, "include", "#include of " + std::string(name.substr(0, 80)) + " is not allowed",
-             "include only CUDA's device headers and the C++ headers for numbers and types");
+    if (is_allowed_header(name, policy_)) return;
+    const std::string what = "#include of " + std::string(name.substr(0, 80));
+    if (in_branch_not_taken() && is_plain_path(name)) {
+      return report(directive, "include", what + " stands in a branch that is not taken", "remove it", Severity::note);
     }
+    report(directive, "include", what + " is not allowed",
+           "include only CUDA's device headers and the C++ headers for numbers and types");
   }
 
   void check_pragma(const Token& directive, std::span<const Token> inside) {
@@ -121,8 +172,12 @@ class DirectiveRules {
     }
   }
 
+  enum class Branch : std::uint8_t { open, taken, not_taken, over };  // over: behind one that was taken
+
   RuleInput& input_;
   const Policy& policy_;
+  std::unordered_set<std::string_view> defined_;  // by the file, anywhere
+  std::vector<Branch> branches_;
 };
 
 }  // namespace
@@ -164,7 +219,9 @@ std::vector<std::string> default_allowed_headers() {
           "cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h", "cuda_awbarrier_primitives.h",
           "math_constants.h", "math_functions.h", "device_functions.h", "device_atomic_functions.h", "sm_*",
           "vector_types.h", "vector_functions.h", "builtin_types.h", "driver_types.h", "curand_kernel.h", "cuda/*",
-          "cub/*", "nv/target",
+          "cub/*", "nv/target", "cuComplex.h", "host_defines.h", "host_config.h", "device_types.h", "library_types.h",
+          "driver_functions.h", "channel_descriptor.h", "texture_types.h", "surface_types.h",
+          "device_double_functions.h", "cuda_device_runtime_api.h",
           // C++ headers for numbers and types
           "algorithm", "array", "bit", "cassert", "cfloat", "climits", "cmath", "complex", "concepts", "cstddef",
           "cstdint", "cstdio", "cstdlib", "cstring", "functional", "initializer_list", "limits", "new", "numbers",
@@ -173,13 +230,18 @@ std::vector<std::string> default_allowed_headers() {
           "deque", "exception", "fstream", "iomanip", "ios", "iostream", "istream", "iterator", "list", "map", "memory",
           "mutex", "optional", "ostream", "queue", "set", "sstream", "stack", "stdexcept", "string", "string_view",
           "thread", "typeinfo", "unordered_map", "unordered_set", "variant", "vector", "bits/stdc++.h", "strings.h",
+          "any", "atomic", "bitset", "charconv", "condition_variable", "csignal", "format", "forward_list", "future",
+          "iosfwd", "locale", "locale.h", "ranges", "regex", "shared_mutex", "source_location", "span", "system_error",
+          "typeindex", "valarray",
           // and their C names
-          "assert.h", "float.h", "inttypes.h", "limits.h", "math.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h",
-          "string.h",
+          "assert.h", "float.h", "inttypes.h", "cinttypes", "limits.h", "math.h", "stddef.h", "stdint.h", "stdio.h",
+          "stdlib.h", "string.h",
           // of libraries whose functions are refused where they are used
           "time.h", "ctime", "chrono", "omp.h", "unistd.h", "sys/time.h", "sys/types.h", "cstdarg", "cctype", "cerrno",
           "ctype.h", "stdbool.h", "random", "cublas_v2.h", "cublasLt.h", "cudnn.h", "curand.h", "cuda_profiler_api.h",
-          "nvtx3/nvToolsExt.h", "nvToolsExt.h",
+          "nvtx3/nvToolsExt.h", "nvToolsExt.h", "cublas.h", "cublasXt.h", "cublas_api.h", "cusparse.h", "cusparse_v2.h",
+          "cufft.h", "cufftXt.h", "nccl.h", "nvrtc.h", "cudaProfiler.h", "mpi.h", "sys/stat.h", "sys/resource.h",
+          "fcntl.h", "errno.h", "signal.h", "pthread.h", "getopt.h",
           // another system's, in branches that are not taken: where one is taken, the compiler does not find it
           "windows.h",
           // PyTorch's, for extension files: read and never compiled; device code gets kw_torch.h

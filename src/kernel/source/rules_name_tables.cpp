@@ -153,8 +153,8 @@ const ForbiddenName* find_forbidden(std::string_view name) {
 }
 
 bool is_error_report(std::string_view name) {
-  static const Names names = {"printf", "fprintf", "puts", "fputs", "putchar", "exit",   "abort",
-                              "assert", "cout",    "cerr", "clog",  "endl",    "fflush", "perror"};
+  static const Names names = {"printf", "fprintf", "puts", "fputs", "putchar", "exit",   "abort",   "assert",
+                              "cout",   "cerr",    "clog", "endl",  "fflush",  "perror", "sprintf", "snprintf"};
   return names.contains(name);
 }
 

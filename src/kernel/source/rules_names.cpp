@@ -28,6 +28,7 @@ class NameRules {
       if (declaration.in_type) members_.insert(declaration.name);
     }
     find_variables();
+    find_types();
     for (at_ = 0; at_ < tokens_.size(); ++at_) {
       const Token& token = tokens_[at_];
       if (token.is("<<<")) check_launch();
@@ -44,6 +45,8 @@ class NameRules {
       } else if (reading_.sides[at_] == Side::host && is_error_report(token.text) && !is_own_word(token.text)) {
         report("host-output", std::string(token.text) + " in host code has no effect: the launcher is read, not run",
                "leave it for your own builds, or remove it", Severity::note);
+      } else if (is_qualified_by("std") && is_using_declaration()) {
+        // A name alone does nothing; where it is used, it is looked at there.
       } else if (is_qualified_by("std") && is_forbidden_in_std(token.text)) {
         report("host-call", "std::" + std::string(token.text) + " is host library code",
                "the launcher may only compute sizes and launch kernels");
@@ -66,6 +69,10 @@ class NameRules {
   bool is_own_word(std::string_view name) const {
     const bool stream = name == "cout" || name == "cerr" || name == "clog" || name == "endl";
     return stream && !is_qualified_by("std") && !before_is("<<") && !(behind() != nullptr && behind()->is("<<"));
+  }
+  // `using std::cout;`, the name.
+  bool is_using_declaration() const {
+    return before_is("using", 3) && behind() != nullptr && behind()->is(";") && reading_.sides[at_] != Side::device;
   }
   bool is_qualified_by(std::string_view space) const { return before_is("::") && before_is(space, 2); }
   // `Lane::read` but not `std::read`, `cuda::std::read` or `::read`.
@@ -150,6 +157,15 @@ class NameRules {
     }
   }
 
+  // Names that begin like CUDA's, of types of the file: `struct cudaVectorTypeInfo {`, `enum cudaFilterMode {`.
+  void find_types() {
+    for (std::size_t i = 1; i + 1 < tokens_.size(); ++i) {
+      const bool record = tokens_[i - 1].is("struct") || tokens_[i - 1].is("class") || tokens_[i - 1].is("enum");
+      const bool defines = tokens_[i + 1].is("{") || tokens_[i + 1].is(";") || tokens_[i + 1].is(":");
+      if (record && defines && tokens_[i].kind == TokenKind::identifier) own_types_.insert(tokens_[i].text);
+    }
+  }
+
   bool is_allowed_by_policy(std::string_view rule) const {
     return (rule == "device-printf" && policy_.allow_printf) || (rule == "device-assert" && policy_.allow_assert) ||
            (rule == "device-malloc" && policy_.allow_device_malloc);
@@ -157,7 +173,7 @@ class NameRules {
 
   void check_runtime_name(std::string_view name) {
     const bool device = reading_.sides[at_] == Side::device;
-    if (is_runtime_type_or_constant(name)) return;
+    if (is_runtime_type_or_constant(name) || (own_types_.contains(name) && !is_call())) return;
     if (device) {
       report("dynamic-parallelism", std::string(name.substr(0, 60)) + " in device code starts or awaits other work",
              "launch every kernel from the launcher");
@@ -267,6 +283,7 @@ class NameRules {
   const std::vector<Token>& tokens_;
   std::unordered_set<std::string_view> defined_;  // functions
   std::unordered_set<std::string_view> variables_;
+  std::unordered_set<std::string_view> own_types_;
   std::unordered_set<std::size_t> members_;  // tokens that declare a member's name
   std::vector<bool> unreached_;              // of each token: in host code that the launcher cannot reach
   std::size_t at_ = 0;

@@ -230,6 +230,32 @@ TEST(Rules, HostCallsInTheLauncher) {
        ""},
       {"__device__ float read(const float* x) { return *x; }\n" + in_kernel("y[0] = read(x);"), ""},
       {in_kernel("namespace_like::open(x); obj.close(); p->write(1);"), ""},
+      {"#include <cstdio>\n" + in_launcher("if (cudaGetLastError()) { char s[9]; snprintf(s, 9, \"%d\", n); }"), ""},
+      {in_kernel("char s[9]; snprintf(s, 9, \"x\");"), "host-call"},
+      {"using std::cout;\nusing std::ofstream;\nusing std::thread;\n" + in_launcher("n = 1;"), ""},
+      {"using std::ofstream;\n" + in_launcher("ofstream f;"), "host-call"},
+      {"enum cudaRowOrder { ROWS };\nstruct cudaShape { int n; };\n" + in_launcher("cudaShape s{ROWS};"), ""},
+      {"struct cudaLaunchDevice {};\n" + in_kernel("cudaLaunchDevice(y, 0);"), "dynamic-parallelism"},
+  });
+}
+
+TEST(Rules, HeadersInBranchesThatAreNotTaken) {
+  const std::string other = "#include \"other/helper.hpp\"\n";
+  expect_cases({
+      {"#ifdef OTHER\n" + other + "#else\n#include <cmath>\n#endif\n" + in_kernel(""), ""},
+      {"#ifndef OTHER\n#else\n" + other + "#endif\n" + in_kernel(""), ""},
+      {"#ifdef OTHER\n#if SOME > 1\n" + other + "#endif\n#endif\n" + in_kernel(""), ""},
+      {"#ifdef OTHER\n#else\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#ifdef OTHER\n#elif SOME\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#ifndef OTHER\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#define OTHER\n#ifdef OTHER\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#ifdef OTHER\n" + other + "#endif\n#define OTHER\n" + in_kernel(""), "include"},
+      {"#ifdef __CUDACC__\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#ifdef CUDART_VERSION\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#ifdef OTHER\n#endif\n" + other + in_kernel(""), "include"},
+      {"#ifdef OTHER\n#include \"../../secret\"\n#endif\n" + in_kernel(""), "include"},
+      {"#ifdef OTHER\n#include </etc/passwd>\n#endif\n" + in_kernel(""), "include"},
+      {other + in_kernel(""), "include"},
   });
 }
 
