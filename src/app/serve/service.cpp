@@ -73,7 +73,7 @@ Result<std::unique_ptr<Service>> Service::start(ServeOptions options) {
 Service::~Service() {
   if (loading_.joinable()) loading_.join();
   parts_->not_ready = "draining";
-  parts_->watch->stop();
+  if (parts_->watch) parts_->watch->stop();  // not there yet where the start failed
   counted_ = nullptr;
   server_.reset();
   if (!parts_->complete) return;
