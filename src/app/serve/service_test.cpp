@@ -21,7 +21,7 @@ TEST(Service, WithoutItsPageItDoesNotStart) {
   const auto service = Service::start(std::move(options));
   chosen != nullptr ? ::setenv("KERNELWRIGHT_WEB", before.c_str(), 1) : ::unsetenv("KERNELWRIGHT_WEB");
   ASSERT_FALSE(service.ok());
-  EXPECT_NE(service.error().message.find("web page"), std::string::npos) << service.error().message;
+  EXPECT_NE(service.error().message.find("KERNELWRIGHT_WEB"), std::string::npos) << service.error().message;
 }
 
 }  // namespace
