@@ -12,8 +12,11 @@ namespace {
 // Where names or strings are made by macros whose definitions combine in unread ways, nothing can be said about them.
 void check_combinations(RuleInput& input) {
   if (!input.combinations_unread) return;
-  for (const Token& token : input.stream.directive_tokens) {
-    if (!token.is("##")) continue;
+  const std::vector<Token>& tokens = input.stream.directive_tokens;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const Token& token = tokens[i];
+    // A comma makes no name with anything: `printf(format, ##__VA_ARGS__)`.
+    if (!token.is("##") || (i > 0 && tokens[i - 1].is(","))) continue;
     input.add(violation_at(input, token, "macro-conditional", Severity::error,
                            "names are pasted together while macros have several conditional definitions",
                            "define each macro once, or do without ##"));

@@ -304,6 +304,10 @@ TEST(Rules, ConditionalMacrosCannotHideCombinations) {
       "#define CAT_(a, b) a##b\n#define CAT(a, b) CAT_(a, b)\n";
   expect_cases({
       {two + in_kernel("CAT(A, B)(\"x\");"), "macro-conditional"},
+      {"#if X\n#define A pri\n#else\n#define A foo\n#endif\n#if Y\n#define B bar\n#else\n#define B ntf\n#endif\n"
+       "#define LOG(format, ...) show(format, ##__VA_ARGS__)\n" +
+           in_kernel("A; B;"),
+       ""},
       {"#if X\n#define A \"tr\"\n#else\n#define A \"x\"\n#endif\n#if Y\n#define B \"y\"\n#else\n#define B \"ap;\"\n"
        "#endif\n" +
            in_kernel("asm(A B);"),
