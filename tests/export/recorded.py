@@ -52,8 +52,8 @@ def load_without_framework(path):
 class PlannedDevice:
     """The GPU that `kernelwright plan` assumes: an H200."""
 
-    attributes = {1: 1024, 8: 48 << 10, 10: 32, 12: 65536, 16: 132, 38: 60 << 20, 39: 2048, 75: 9, 76: 0, 81: 228 << 10,
-                  82: 65536, 95: 1, 97: 227 << 10, 106: 32}
+    attributes = {1: 1024, 2: 1024, 3: 1024, 4: 64, 5: 2147483647, 6: 65535, 7: 65535, 8: 48 << 10, 10: 32, 12: 65536, 16: 132,
+                  38: 60 << 20, 39: 2048, 75: 9, 76: 0, 81: 228 << 10, 82: 65536, 95: 1, 97: 227 << 10, 106: 32}
 
     def attribute(self, number):
         return self.attributes[number]

@@ -90,7 +90,7 @@ TEST(ConverseCommands, GenerateWithoutSuccess) {
 
 // Our own operation, as docs/own-operation.md has it: no naive kernel; with sizes, or of one shape.
 std::string own_task(const std::filesystem::path& folder, bool fixed_shape) {
-  const std::string shape = fixed_shape ? "[24, 40]" : "[rows, cols]";
+  const std::string shape = fixed_shape ? "[32, 64]" : "[rows, cols]";
   const std::string sizes =
       fixed_shape ? "" : "sizes:\n  small: [{rows: 7, cols: 33}]\n  train: [{rows: 256, cols: 256}]\n";
   const std::string file = (folder / "gated.yaml").string();

@@ -91,7 +91,20 @@ void FootprintRecorder::note_accesses(Warp& warp, const Instruction& in, LaneMas
     if (store) add_lanes(last_->stored, access);
     if (update) add_lanes(last_->updated, access);
     if (!store || update) note_lacking(access, last_->lacked);
+    if (!store && depth_ == Depth::whole) note_loaded(access, last_->loaded);
   }
+}
+
+// What the host has cleared is defined, and yet another block may have been the one to write it.
+void FootprintRecorder::note_loaded(const ObservedAccess& access, std::vector<AddressRange>& into) const {
+  const Allocation* allocation = nullptr;
+  for (LaneMask left = access.active; left != 0; left &= left - 1) {
+    const std::uint64_t address = access.addresses[static_cast<std::size_t>(__builtin_ctz(left))];
+    if (allocation == nullptr || !allocation->holds(address, access.bytes)) allocation = memory_.find(address);
+    if (allocation == nullptr || allocation->right != MemoryAccessRight::read_write) continue;
+    add_range(into, address, address + access.bytes);
+  }
+  if (into.size() >= joined_at && (into.size() & (into.size() - 1)) == 0) join_ranges(into);
 }
 
 void FootprintRecorder::note_lacking(const ObservedAccess& access, std::vector<AddressRange>& into) const {
@@ -114,6 +127,7 @@ std::map<std::uint64_t, BlockFootprint> FootprintRecorder::take() {
     join_ranges(footprint.stored);
     join_ranges(footprint.updated);
     join_ranges(footprint.lacked);
+    join_ranges(footprint.loaded);
   }
   last_ = nullptr;
   return std::exchange(blocks_, {});

@@ -16,6 +16,7 @@ struct BlockFootprint {
   std::vector<AddressRange> stored;   // global memory; sorted and joined by the recorder
   std::vector<AddressRange> updated;  // a part of `stored`: by atomics, so that other blocks may have a share in it
   std::vector<AddressRange> lacked;   // was read, or updated, and nobody had written it
+  std::vector<AddressRange> loaded;   // of memory that launches may write; only where a block runs as it is
   std::uint64_t warp_instructions = 0;
 };
 
@@ -36,6 +37,7 @@ class FootprintRecorder : public AccessObserver {
  private:
   void note_accesses(Warp& warp, const Instruction& instruction, LaneMask active);
   void note_lacking(const ObservedAccess& access, std::vector<AddressRange>& into) const;
+  void note_loaded(const ObservedAccess& access, std::vector<AddressRange>& into) const;
   bool is_idle_loop(const Program& program, const FunctionCode& function, std::uint32_t branch);
 
   const DeviceMemory& memory_;

@@ -79,6 +79,7 @@ std::optional<Outcome> expected_approximation(const Form& form, const Operands& 
   }
   // At a tie of the last bit both neighbours are as good; the error of the double computation is some 2^-40.
   outcome.tolerance = width == 64 ? (ftz ? 0x1p-19 : 0x1p-50) : width == 32 ? 0x1p-22 : 0x1p-7;
+  if (op == "tanh" && width == 32) outcome.tolerance = 0x1p-11;  // as imprecise as the hardware
   outcome.absolute_tolerance = op == "sin" || op == "cos" ? 0x1p-40 : 0;
   return outcome;
 }

@@ -8,7 +8,7 @@ namespace {
 
 bool prints(std::string_view name) {
   return name == "printf" || name == "fprintf" || name == "puts" || name == "fputs" || name == "fflush" ||
-         name == "perror";
+         name == "perror" || name == "sprintf" || name == "snprintf";
 }
 
 }  // namespace

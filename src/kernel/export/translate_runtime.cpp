@@ -9,9 +9,9 @@ namespace {
 
 struct DeviceProperty {
   std::string_view field;  // of cudaDeviceProp
-  int attribute;           // of the driver; cudaDeviceAttr has the same numbers
+  int attribute;           // of the driver; cudaDeviceAttr has the same numbers. Of an array: the first one's
 };
-constexpr std::array<DeviceProperty, 14> device_properties = {{
+constexpr std::array<DeviceProperty, 16> device_properties = {{
     {"multiProcessorCount", 16},
     {"maxThreadsPerBlock", 1},
     {"maxThreadsPerMultiProcessor", 39},
@@ -26,6 +26,8 @@ constexpr std::array<DeviceProperty, 14> device_properties = {{
     {"sharedMemPerBlock", 8},
     {"sharedMemPerBlockOptin", 97},
     {"sharedMemPerMultiprocessor", 81},
+    {"maxGridSize", 5},
+    {"maxThreadsDim", 2},
 }};
 
 // `&x`, `(void**)&x`: the expression for x; null when it is not written so.
@@ -172,7 +174,11 @@ Result<std::optional<LauncherTranslator::Code>> LauncherTranslator::device_query
     for (const FieldType& field : type->structure->fields) {
       for (const DeviceProperty& property : device_properties) {
         if (property.field != field.name) continue;
-        parts += (parts.empty() ? "" : ", ") + ("rt.attribute(" + std::to_string(property.attribute)) + ")";
+        const bool array = field.type->kind == TypeKind::array;
+        std::string values;
+        for (int i = 0; i < (array ? static_cast<int>(field.type->count) : 1); ++i)
+          values += (i == 0 ? "" : ", ") + ("rt.attribute(" + std::to_string(property.attribute + i)) + ")";
+        parts += (parts.empty() ? "" : ", ") + (array ? "Array([" + values + "])" : values);
       }
     }
     KW_TRY_VOID(store_out(argument(0), type, record_class(*type) + "(" + parts + ")"));

@@ -67,7 +67,11 @@ void BlockMap::learn(const Skim& skim, Random& random) {
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   const auto seen = skim(wanted);
-  if (!seen) return;
+  if (!seen) {
+    // A block that cannot be looked at may write anywhere.
+    for (Pattern& pattern : patterns_) pattern.written = true;
+    return;
+  }
   for (const auto& [number, footprint] : *seen)
     skimmed_instructions_ += static_cast<double>(footprint.warp_instructions) / static_cast<double>(wanted.size());
   const auto of = [&](std::uint64_t number, const AddressRange& array) {
@@ -148,10 +152,16 @@ BlockMap::Writers BlockMap::writers(std::uint64_t address, std::size_t most) con
         found.push_back(each->block);
         writers.end = std::min(writers.end, each->range.end);
       }
+    const auto next =
+        std::upper_bound(everything_.begin(), everything_.end(), address,
+                         [](std::uint64_t place, const Stored& stored) { return place < stored.range.begin; });
+    if (next != everything_.end()) writers.end = std::min(writers.end, next->range.begin);
   } else {
     for (std::size_t a = 0; a < arrays_.size(); ++a)
-      if (address >= arrays_[a].begin && address < arrays_[a].end && patterns_[a].known)
+      if (address >= arrays_[a].begin && address < arrays_[a].end && patterns_[a].known) {
         search(patterns_[a], address, most, writers);
+        if (found.empty()) writers.end = address + 1;
+      }
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());

@@ -31,7 +31,7 @@ class BlockMap {
   Knowledge about(std::uint64_t address) const;
   struct Writers {
     std::vector<std::uint64_t> blocks;      // rising; empty: unknown, or nobody
-    std::uint64_t end = ~std::uint64_t{0};  // up to here they are the same
+    std::uint64_t end = ~std::uint64_t{0};  // up to here they are the same, at least
   };
   Writers writers(std::uint64_t address, std::size_t most) const;
   // Warp instructions of a block that was only skimmed, on average.

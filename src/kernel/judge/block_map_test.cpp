@@ -13,7 +13,9 @@ BlockMap::Skim skim_of(Places places, int* looked_at = nullptr) {
   return [places, looked_at](const std::vector<std::uint64_t>& blocks) {
     std::map<std::uint64_t, BlockFootprint> seen;
     for (const std::uint64_t block : blocks) {
-      BlockFootprint footprint{places(block), {}, {}, 10};
+      BlockFootprint footprint;
+      footprint.stored = places(block);
+      footprint.warp_instructions = 10;
       join_ranges(footprint.stored);
       seen[block] = footprint;
       if (looked_at != nullptr) ++*looked_at;

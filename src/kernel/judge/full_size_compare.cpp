@@ -119,7 +119,7 @@ FullSizeRun::Found FullSizeRun::compare_values(Execution& execution, const std::
       return std::any_of(step.second.begin(), step.second.end(),
                          [](const auto& block) { return !block.second.updated.empty(); });
     });
-    if (!whole && (shared || execution.seen.size() > 1)) return Found::lost;
+    if (!whole && (shared || maps_.size() > 1)) return Found::lost;
     const std::int64_t element = elements[static_cast<std::size_t>(compared.worst)];
     return settle(
         VerdictStatus::wrong,

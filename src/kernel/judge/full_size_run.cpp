@@ -144,6 +144,7 @@ void FullSizeRun::audit_everything() {
 // Where outputs and scratch memory lie, and whether single blocks can be run at all.
 Result<void> FullSizeRun::look_at_plan() {
   KW_TRY(skimmed_, prepare_with_real_inputs(task_, sized_, module_, build_.compiled.kernels, *truth_, budget_));
+  KW_TRY_VOID(module_.place_variables(*skimmed_.memory));  // launches may leave something in them for the next
   for (const auto& allocation : skimmed_.memory->allocations()) {
     const AddressRange range{allocation->base, allocation->base + allocation->bytes};
     if (allocation->name.rfind("output ", 0) == 0) outputs_.push_back(range);
@@ -213,9 +214,9 @@ std::vector<FullSizeRun::Target> FullSizeRun::choose_targets(std::size_t wanted)
   return targets;
 }
 
-// Every block of an earlier step that may have written there. False: it is not known which.
-bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Selection& selection,
-                              std::uint64_t& end) {
+// Every block of an earlier step that may have written there.
+FullSizeRun::Writing FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Selection& selection,
+                                              std::uint64_t& end) {
   bool found = false;
   end = ~std::uint64_t{0};
   std::vector<std::size_t> doubtful;
@@ -224,13 +225,13 @@ bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Se
     if (map.about(address) == BlockMap::Knowledge::irregular &&
         !map.learn_everything([&, at = step](const std::vector<std::uint64_t>& blocks) { return skim(at, blocks); },
                               std::min(skim_all_instructions, left())))
-      return false;
+      return Writing::unknown;
     if (map.about(address) == BlockMap::Knowledge::never_written) {
       doubtful.push_back(step);
       continue;
     }
     const auto writers = map.writers(address, most_writers);
-    if (writers.blocks.size() >= most_writers) return false;
+    if (writers.blocks.size() >= most_writers) return Writing::unknown;
     selection[step].blocks.insert(writers.blocks.begin(), writers.blocks.end());
     found = found || !writers.blocks.empty();
     end = std::min(end, writers.end);
@@ -240,17 +241,36 @@ bool FullSizeRun::add_writers(std::uint64_t address, std::size_t before_step, Se
     BlockMap& map = maps_.at(*step);
     if (!map.learn_everything([&](const std::vector<std::uint64_t>& blocks) { return skim(*step, blocks); },
                               std::min(skim_all_instructions, left())))
-      return false;
+      return Writing::unknown;
     const auto writers = map.writers(address, most_writers);
     selection[*step].blocks.insert(writers.blocks.begin(), writers.blocks.end());
     found = !writers.blocks.empty();
     end = std::min(end, writers.end);
   }
-  return found;
+  return found ? Writing::somebody : Writing::nobody;
 }
 
-// What executed blocks have read and nobody had written: its writers are executed too. And what they have written is
-// written by all launches that do so, or a later one would read what an earlier one left.
+// Whether the block has read what another block of the same launch writes. Run beside a few others alone, it may find
+// there what the host has cleared, and so find out that it is looked at.
+bool FullSizeRun::reads_of_others(std::size_t step, std::uint64_t block, const BlockFootprint& footprint) {
+  BlockMap& map = maps_.at(step);
+  for (const AddressRange& range : footprint.loaded)
+    for (std::uint64_t address = range.begin, end = 0; address < range.end; address = end) {
+      if (map.about(address) == BlockMap::Knowledge::irregular &&
+          !map.learn_everything([&](const std::vector<std::uint64_t>& blocks) { return skim(step, blocks); },
+                                std::min(skim_all_instructions, left())))
+        return true;
+      const auto writers = map.writers(address, 2);
+      for (const std::uint64_t writer : writers.blocks)
+        if (writer != block) return true;
+      end = std::max(writers.end, address + 1);
+    }
+  return false;
+}
+
+// What executed blocks have read: its writers are executed too. Somebody must have written what is undefined; what the
+// host has cleared may stay as it is. And what they have written is written by all launches that do so, or a later one
+// would read what an earlier one left.
 bool FullSizeRun::add_lacking(const Execution& execution, Selection& selection, bool& grown) {
   std::size_t looked_up = 0;
   const auto count = [&] {
@@ -258,18 +278,23 @@ bool FullSizeRun::add_lacking(const Execution& execution, Selection& selection, 
     for (const auto& [step, selected] : selection) blocks += selected.blocks.size();
     return blocks;
   };
-  const auto add_writers_of = [&](const std::vector<AddressRange>& ranges, std::size_t before_step) {
+  const auto add_writers_of = [&](const std::vector<AddressRange>& ranges, std::size_t before_step, bool must_be) {
     std::uint64_t end = 0;
     for (const AddressRange& range : ranges)
-      for (std::uint64_t address = range.begin; address < range.end; address = end)
-        if (++looked_up > most_lacking || !add_writers(address, before_step, selection, end)) return false;
+      for (std::uint64_t address = range.begin; address < range.end; address = end) {
+        if (++looked_up > most_lacking) return false;
+        const Writing writing = add_writers(address, before_step, selection, end);
+        if (writing == Writing::unknown || (must_be && writing == Writing::nobody)) return false;
+      }
     return true;
   };
   const std::size_t before = count();
   for (const auto& [step, blocks] : execution.seen)
     for (const auto& [number, footprint] : blocks) {
-      if (!add_writers_of(footprint.lacked, step)) return false;
-      if (maps_.size() > 1 && !add_writers_of(footprint.stored, skimmed_.steps.size())) return false;
+      if (!add_writers_of(footprint.lacked, step, true) || reads_of_others(step, number, footprint)) return false;
+      if (maps_.size() == 1) continue;
+      if (!add_writers_of(footprint.loaded, step, false)) return false;
+      if (!add_writers_of(footprint.stored, skimmed_.steps.size(), true)) return false;
     }
   grown = count() > before;
   return true;
@@ -279,7 +304,7 @@ FullSizeRun::Found FullSizeRun::run_targets(const std::vector<Target>& targets) 
   Selection selection;
   std::uint64_t end = 0;
   for (const Target& target : targets)
-    if (!add_writers(target.address, skimmed_.steps.size(), selection, end)) return Found::lost;
+    if (add_writers(target.address, skimmed_.steps.size(), selection, end) != Writing::somebody) return Found::lost;
   for (int round = 0; round < most_rounds; ++round) {
     for (const auto& [step, selected] : selection)
       if (2 * selected.blocks.size() > maps_.at(step).blocks() && selected.blocks.size() > 16) return Found::lost;
@@ -316,8 +341,10 @@ FullSizeRun::Found FullSizeRun::run_spread() {
   auto execution = execute(selection);
   if (!execution.ok()) return give_up(execution.error().message);
   spent_ += execution->instructions;
-  for (const auto& [number, footprint] : execution->seen[step])
+  for (const auto& [number, footprint] : execution->seen[step]) {
+    if (reads_of_others(step, number, footprint)) return Found::lost;
     if (!footprint.lacked.empty()) return Found::right;
+  }
   const Found found = judge_execution(*execution, {}, false);
   if (found == Found::right) remember(selection, *execution);
   return found;

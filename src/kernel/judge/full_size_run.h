@@ -71,9 +71,11 @@ class FullSizeRun {
   double work_of_everything() const;
   void audit_everything();
   std::vector<Target> choose_targets(std::size_t wanted);
+  enum class Writing { somebody, nobody, unknown };
   // `end`: up to there the same blocks write.
-  bool add_writers(std::uint64_t address, std::size_t before_step, Selection& selection, std::uint64_t& end);
+  Writing add_writers(std::uint64_t address, std::size_t before_step, Selection& selection, std::uint64_t& end);
   bool add_lacking(const Execution& execution, Selection& selection, bool& grown);
+  bool reads_of_others(std::size_t step, std::uint64_t block, const BlockFootprint& footprint);
   Found run_targets(const std::vector<Target>& targets);
   Found run_spread();
   Found run_everything();

@@ -193,6 +193,20 @@ class DeclarationFinder {
     return name;
   }
 
+  // `cast<float, half>(`: where the template arguments in front of the parameters begin.
+  std::size_t before_arguments(std::size_t parameters) const {
+    constexpr std::size_t longest = 500;  // tokens
+    if (parameters < first_ + 2 || !tokens_[parameters - 1].is(">") || tokens_[parameters - 2].is("operator"))
+      return parameters;
+    int depth = 0;
+    for (std::size_t i = parameters; i-- > first_ + 1 && parameters - i < longest;) {
+      if (tokens_[i].is("{") || tokens_[i].is(";")) break;
+      if (tokens_[i].is(">")) ++depth;
+      if (tokens_[i].is("<") && --depth == 0) return tokens_[i - 1].kind == TokenKind::identifier ? i : parameters;
+    }
+    return parameters;
+  }
+
   void add(std::size_t end, bool has_body) {
     if (end <= first_ || (!scopes_.empty() && scopes_.back().kind == Scope::braces)) return;
     const Shape seen = shape(end);
@@ -205,7 +219,7 @@ class DeclarationFinder {
       declaration.kind = Declaration::Kind::other;
     } else if (seen.parameters && has_body) {
       declaration.kind = Declaration::Kind::function_body;
-      declaration.name = name_before(first_, *seen.parameters);
+      declaration.name = name_before(first_, before_arguments(*seen.parameters));
     } else if (seen.parameters && !seen.assignment && looks_like_parameters(*seen.parameters)) {
       declaration.kind = Declaration::Kind::function;
       declaration.name = name_before(first_, *seen.parameters);

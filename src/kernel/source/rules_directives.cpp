@@ -69,22 +69,46 @@ class DirectiveRules {
     const auto inside = input_.stream.inside(directive);
     if (inside.empty()) return;
     const std::string_view name = inside[0].text;
+    const bool false_here = asks_for_nobody(inside.subspan(1)) && name != "ifndef" && name != "elifndef";
     if (name.starts_with("if")) {
-      const bool unknown_name =
-          inside.size() == 2 && inside[1].kind == TokenKind::identifier && is_of_nobody(inside[1].text);
-      branches_.push_back(name == "ifdef" && unknown_name    ? Branch::not_taken
-                          : name == "ifndef" && unknown_name ? Branch::taken
-                                                             : Branch::open);
+      const bool taken = name == "ifndef" && asks_for_nobody(inside.subspan(1));
+      branches_.push_back(false_here ? Branch::not_taken : taken ? Branch::taken : Branch::open);
     } else if (name.starts_with("el") && !branches_.empty()) {
       // Behind a branch that is taken all others are not; behind one that is not, another `#elif` decides.
       Branch& branch = branches_.back();
-      branch = branch == Branch::taken || branch == Branch::over ? Branch::over : Branch::open;
+      const bool over = branch == Branch::taken || branch == Branch::over;
+      branch = over ? Branch::over : false_here ? Branch::not_taken : Branch::open;
     } else if (name == "endif" && !branches_.empty()) {
       branches_.pop_back();
     }
   }
 
+  // `X`, `defined X`, `defined(X)`, and several of these with `||` between them, all of names that nobody defines.
+  bool asks_for_nobody(std::span<const Token> condition) const {
+    std::size_t i = 0;
+    const auto is = [&](std::string_view text) { return i < condition.size() && condition[i].is(text); };
+    while (i < condition.size()) {
+      if (is("defined")) ++i;
+      const bool bracket = is("(");
+      if (bracket) ++i;
+      if (i >= condition.size() || condition[i].kind != TokenKind::identifier || !is_of_nobody(condition[i].text))
+        return false;
+      ++i;
+      if (bracket) {
+        if (!is(")")) return false;
+        ++i;
+      }
+      if (i == condition.size()) return true;
+      if (!is("||")) return false;
+      ++i;
+    }
+    return false;
+  }
+
   bool is_of_nobody(std::string_view name) const {
+    if (name == "defined") return false;
+    // AMD's compiler's own.
+    if (name.starts_with("__HIP") || name.starts_with("__hip")) return !defined_.contains(name);
     for (const std::string_view prefix : {"_", "CU", "cu", "NV", "nv", "THRUST", "TORCH", "AT_", "C10"}) {
       if (name.starts_with(prefix)) return false;
     }
@@ -164,6 +188,28 @@ class DirectiveRules {
       if (token.is("__CUDACC_RTC__") || token.is("__NVRTC__") || token.is("__NVCC__") ||
           token.is("__CUDACC_VER_BUILD__")) {  // the versions are those of nvcc, MAJOR and MINOR the same for all
         return report(directive, "build-macro", std::string(token.text) + " tells which compiler is at work",
+                      "write the same code for every compiler");
+      }
+      // What NVRTC, nvcc's device compiler and the host's compiler do not agree about.
+      static const std::unordered_set<std::string_view> of_a_compiler = {"__EDG__",
+                                                                         "__EDG_VERSION__",
+                                                                         "__CUDA_FTZ",
+                                                                         "__CUDA_PREC_DIV",
+                                                                         "__CUDA_PREC_SQRT",
+                                                                         "__GLIBC__",
+                                                                         "__MMX__",
+                                                                         "__GLIBCXX__",
+                                                                         "__VERSION__",
+                                                                         "__SSE2__",
+                                                                         "__PIC__",
+                                                                         "__PIE__",
+                                                                         "__GXX_RTTI",
+                                                                         "__gnu_linux__",
+                                                                         "__has_feature",
+                                                                         "linux",
+                                                                         "unix"};
+      if (of_a_compiler.contains(token.text)) {
+        return report(directive, "build-macro", std::string(token.text) + " is not the same for every compiler",
                       "write the same code for every compiler");
       }
       if (token.is("__VA_OPT__")) {

@@ -70,9 +70,10 @@ class NameRules {
     const bool stream = name == "cout" || name == "cerr" || name == "clog" || name == "endl";
     return stream && !is_qualified_by("std") && !before_is("<<") && !(behind() != nullptr && behind()->is("<<"));
   }
-  // `using std::cout;`, the name.
+  // `using std::cout;` and `using namespace std::chrono;`, the name.
   bool is_using_declaration() const {
-    return before_is("using", 3) && behind() != nullptr && behind()->is(";") && reading_.sides[at_] != Side::device;
+    const bool named = before_is("using", 3) || (before_is("namespace", 3) && before_is("using", 4));
+    return named && behind() != nullptr && behind()->is(";") && reading_.sides[at_] != Side::device;
   }
   bool is_qualified_by(std::string_view space) const { return before_is("::") && before_is(space, 2); }
   // `Lane::read` but not `std::read`, `cuda::std::read` or `::read`.

@@ -234,8 +234,28 @@ TEST(Rules, HostCallsInTheLauncher) {
       {in_kernel("char s[9]; snprintf(s, 9, \"x\");"), "host-call"},
       {"using std::cout;\nusing std::ofstream;\nusing std::thread;\n" + in_launcher("n = 1;"), ""},
       {"using std::ofstream;\n" + in_launcher("ofstream f;"), "host-call"},
+      {"#include <chrono>\nusing namespace std::chrono;\n" + in_launcher("n = 1;"), ""},
+      {"template <class T, class U> __device__ T cast(U a) { return T(a); }\n"
+       "template <> __device__ float cast<float, __nv_bfloat16>(__nv_bfloat16 a) { return __bfloat162float(a); }\n" +
+           in_kernel(""),
+       ""},
       {"enum cudaRowOrder { ROWS };\nstruct cudaShape { int n; };\n" + in_launcher("cudaShape s{ROWS};"), ""},
       {"struct cudaLaunchDevice {};\n" + in_kernel("cudaLaunchDevice(y, 0);"), "dynamic-parallelism"},
+  });
+}
+
+TEST(Rules, WhatCompilersReadDifferently) {
+  const std::string next = in_kernel("");
+  expect_cases({
+      {"// harmless? \\ \n__device__ int one = 1;\n" + next, "line-splice"},
+      {"#define TWO \\\t\n2\n" + next, "line-splice"},
+      {"// harmless? \\ \r\n__device__ int one = 1;\r\n" + next, "line-splice"},
+      {"#define TWO \\\n2\n" + next, ""},
+      {"//  /\\ \n// /  \\ \n\n" + next, ""},
+      {"__constant__ char s[] = \"a\\tb\";\n" + next, ""},
+      {"#ifdef __EDG__\n#define A 1\n#endif\n" + next, "build-macro"},
+      {"#if defined(linux) || __CUDA_FTZ\n#define A 1\n#endif\n" + next, "build-macro"},
+      {"#if defined(__linux__) && __CUDA_ARCH__ >= 800 && defined(__GNUC__)\n#define A 1\n#endif\n" + next, ""},
   });
 }
 
@@ -245,8 +265,15 @@ TEST(Rules, HeadersInBranchesThatAreNotTaken) {
       {"#ifdef OTHER\n" + other + "#else\n#include <cmath>\n#endif\n" + in_kernel(""), ""},
       {"#ifndef OTHER\n#else\n" + other + "#endif\n" + in_kernel(""), ""},
       {"#ifdef OTHER\n#if SOME > 1\n" + other + "#endif\n#endif\n" + in_kernel(""), ""},
+      {"#ifdef __HIP_PLATFORM_AMD__\n" + other + "#endif\n" + in_kernel(""), ""},
+      {"#if defined(OTHER) || defined __HIPCC__ || SOME\n" + other + "#endif\n" + in_kernel(""), ""},
+      {"#if defined __CUDACC__\n#elif defined __HIPCC__\n" + other + "#endif\n" + in_kernel(""), ""},
+      {"#if defined(OTHER) || defined(__CUDACC__)\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#if !OTHER\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#if OTHER == 0\n" + other + "#endif\n" + in_kernel(""), "include"},
       {"#ifdef OTHER\n#else\n" + other + "#endif\n" + in_kernel(""), "include"},
-      {"#ifdef OTHER\n#elif SOME\n" + other + "#endif\n" + in_kernel(""), "include"},
+      {"#ifdef OTHER\n#elif SOME\n" + other + "#endif\n" + in_kernel(""), ""},
+      {"#ifdef OTHER\n#elif SOME < 1\n" + other + "#endif\n" + in_kernel(""), "include"},
       {"#ifndef OTHER\n" + other + "#endif\n" + in_kernel(""), "include"},
       {"#define OTHER\n#ifdef OTHER\n" + other + "#endif\n" + in_kernel(""), "include"},
       {"#ifdef OTHER\n" + other + "#endif\n#define OTHER\n" + in_kernel(""), "include"},

@@ -26,11 +26,22 @@ std::string code_point_name(char32_t code_point) {
   return "U+" + hex;
 }
 
+// A backslash, blanks and the end of a line: GCC, and with it nvcc, joins the next line to it, NVRTC does not. Where
+// nothing but a comment follows, that changes nothing.
+bool joins_for_some(std::string_view text, std::size_t backslash) {
+  constexpr std::string_view blanks = " \t\v\f";
+  const std::size_t behind = text.find_first_not_of(blanks, backslash + 1);
+  if (behind == text.npos || behind == backslash + 1) return false;
+  if (text[behind] != '\n' && text.substr(behind, 2) != "\r\n") return false;
+  const std::size_t next = text.find_first_not_of(blanks, text.find('\n', behind) + 1);
+  return next != text.npos && text[next] != '\n' && text[next] != '\r' && text.substr(next, 2) != "//";
+}
+
 void check_characters(RuleInput& input) {
   const std::string_view text = input.stream.source;
   std::size_t line_begin = 0;
   TextPosition at;
-  std::size_t hidden = 0, long_lines = 0, trigraphs = 0;
+  std::size_t hidden = 0, long_lines = 0, trigraphs = 0, joined = 0;
   for (std::size_t i = 0; i < text.size();) {
     at.column = static_cast<int>(i - line_begin + 1);
     const auto [code_point, bytes, valid] = decode_utf8(text, i);
@@ -44,6 +55,11 @@ void check_characters(RuleInput& input) {
     if (text[i] == '?' && i + 2 < text.size() && text[i + 1] == '?' && third.find(text[i + 2]) != third.npos &&
         trigraphs++ < max_findings_of_a_rule) {
       report(input, at, "trigraph", "the trigraph ??" + std::string(1, text[i + 2]), "write the character itself");
+    }
+    if (text[i] == '\\' && joins_for_some(text, i) && joined++ < max_findings_of_a_rule) {
+      report(input, at, "line-splice",
+             "blanks between a backslash and the end of its line: some compilers join the lines",
+             "remove the blanks, or the backslash");
     }
     i += bytes;
     if (text[i - 1] == '\n') {
