@@ -93,7 +93,7 @@ std::string own_task(const std::filesystem::path& folder, bool fixed_shape) {
   const std::string shape = fixed_shape ? "[32, 64]" : "[rows, cols]";
   const std::string sizes =
       fixed_shape ? "" : "sizes:\n  small: [{rows: 7, cols: 33}]\n  train: [{rows: 256, cols: 256}]\n";
-  const std::string file = (folder / "gated.yaml").string();
+  std::string file = (folder / "gated.yaml").string();
   const std::string text =
       "pytorch: |\n  def reference(x, gate):\n      return x * torch.sigmoid(gate)\ninputs:\n  x: {dtype: float32, "
       "shape: " +

@@ -151,8 +151,9 @@ class LauncherTranslator : private HostInterpreter {
   Result<std::vector<Argument>> call_arguments(const std::vector<const Expr*>& values);
   std::vector<CallArgument> types_of(const std::vector<Argument>& arguments) const;
   Result<Code> call_user(const FunctionValue& function, const Expr& expr, bool discard);
-  Result<Code> call_instance(const FunctionSyntax& function, BoundArguments bindings, std::vector<Argument> arguments,
-                             const std::string* self, const HostType* self_type, TokenIndex token, bool discard);
+  Result<Code> call_instance(const FunctionSyntax& function, const BoundArguments& bindings,
+                             std::vector<Argument> arguments, const std::string* self, const HostType* self_type,
+                             TokenIndex token, bool discard);
   Result<void> make_instance(const FunctionSyntax& function, const BoundArguments& bindings,
                              const std::vector<Passed>& passed, bool has_self, const HostType* self_type,
                              const TranslatedClosure* beside, Instance& instance, TokenIndex token);

@@ -189,7 +189,8 @@ Result<std::string> LauncherTranslator::bind_passed(const std::vector<ParameterS
       place.reference = true;
       place.text = text + ".value";
     } else if (place.boxed) {
-      emit(text + " = Array([" + text + "])");
+      std::string boxed = text;
+      emit(boxed.append(" = Array([").append(text).append("])"));
     }
   }
   return list;
@@ -304,7 +305,7 @@ Result<void> LauncherTranslator::make_instance(const FunctionSyntax& function, c
 }
 
 Result<LauncherTranslator::Code> LauncherTranslator::call_instance(const FunctionSyntax& function,
-                                                                   BoundArguments bindings,
+                                                                   const BoundArguments& bindings,
                                                                    std::vector<Argument> arguments,
                                                                    const std::string* self, const HostType* self_type,
                                                                    TokenIndex token, bool discard) {

@@ -46,10 +46,8 @@ struct Lane {
   static constexpr int count = n;
   static V read(S slot) { return static_cast<V>(slot); }
   static S write(V value) {
-    if constexpr (sizeof(V) == 1) {
-      return static_cast<u16>(value);  // 8-bit values live in 16-bit registers
-    } else if constexpr (sizeof(V) == 2) {
-      return static_cast<u16>(value);
+    if constexpr (sizeof(V) <= 2) {
+      return static_cast<u16>(value);  // 8-bit values live in 16-bit registers, too
     } else {
       return static_cast<S>(value);
     }
@@ -198,8 +196,8 @@ template <class D>
 struct Output {
   using Slot = typename D::Slot;
   using Word = std::conditional_t<sizeof(Slot) * D::count == 128, u32, u64>;
-  const LaneArguments& arguments;
   alignas(64) Slot spare[D::count];
+  const LaneArguments& arguments;
   Slot* slots;
   explicit Output(const LaneArguments& a)
       : arguments(a), slots(a.active == all_lanes ? reinterpret_cast<Slot*>(a.destination) : spare) {}
