@@ -192,7 +192,7 @@ TEST(Headers, AreTakenFromWhereTheyAreComplete) {
     const char* chosen = std::getenv("KERNELWRIGHT_CUDA");
     const std::string before = chosen != nullptr ? chosen : "";
     ::setenv("KERNELWRIGHT_CUDA", folder.path().c_str(), 1);
-    const fs::path taken = find_cuda_toolkit().value().include;
+    fs::path taken = find_cuda_toolkit().value().include;
     ::setenv("KERNELWRIGHT_CUDA", before.c_str(), 1);
     return taken;
   };

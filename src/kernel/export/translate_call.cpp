@@ -111,7 +111,7 @@ Result<LauncherTranslator::Code> LauncherTranslator::call_user(const FunctionVal
   BoundArguments bindings;
   const std::vector<CallArgument> types = types_of(arguments);
   KW_TRY(const FunctionSyntax* chosen, choose_overload(function, types, false, expr.token, &bindings));
-  return call_instance(*chosen, std::move(bindings), std::move(arguments), nullptr, nullptr, expr.token, discard);
+  return call_instance(*chosen, bindings, std::move(arguments), nullptr, nullptr, expr.token, discard);
 }
 
 // What the caller hands over for each parameter, in the callee's frame (for the parameters' types).

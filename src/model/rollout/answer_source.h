@@ -43,6 +43,7 @@ class AnswerSource {
   // Others compute: a step only hands out what has come. `arrived` is called, by any thread, when there is more to hand
   // out; null: nobody wants to know.
   virtual bool elsewhere() const { return false; }
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps it
   virtual void on_arrival(std::function<void()> /*arrived*/) {}
 
   virtual const RolloutStatistics& statistics() const = 0;  // owner's thread only
