@@ -75,7 +75,7 @@ Result<CudaToolkit> find_cuda_toolkit() {
     if (include.empty()) continue;
     const bool first = toolkit.include.empty();
     const bool better = !first && !is_complete(toolkit.include) && is_complete(include) &&
-                        release_of(include) == release_of(toolkit.include);
+                        !release_of(include).empty() && release_of(include) == release_of(toolkit.include);
     if (first || better) toolkit.include = include;
   }
   if (toolkit.nvrtc.empty()) {

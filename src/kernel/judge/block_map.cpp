@@ -1,6 +1,7 @@
 #include "kernel/judge/block_map.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace kw {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 constexpr std::size_t most_ranges = 4'000'000;   // of all blocks
 constexpr std::uint64_t most_tries = 2'000'000;  // of blocks, in a search
 constexpr std::size_t skimmed_at_once = 256;
+constexpr std::uint64_t most_next_tries = 256;  // of pieces, to find where the next one begins
 
 // The end of the range that holds the address; 0: none does.
 std::uint64_t end_around(const std::vector<AddressRange>& ranges, std::int64_t address) {
@@ -160,12 +162,57 @@ BlockMap::Writers BlockMap::writers(std::uint64_t address, std::size_t most) con
     for (std::size_t a = 0; a < arrays_.size(); ++a)
       if (address >= arrays_[a].begin && address < arrays_[a].end && patterns_[a].known) {
         search(patterns_[a], address, most, writers);
-        if (found.empty()) writers.end = address + 1;
+        writers.end = std::min(writers.end, next_begin(patterns_[a], address));
       }
   }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return writers;
+}
+
+// Where the next piece of any block begins behind the address; at the least the next byte, where that is long to find.
+std::uint64_t BlockMap::next_begin(const Pattern& pattern, std::uint64_t address) const {
+  std::size_t inner = 0;
+  for (std::size_t d = 0; d < 3; ++d)
+    if (pattern.shift[d] != 0 && (pattern.shift[inner] == 0 || grid_[d] > grid_[inner])) inner = d;
+  const auto offset = [&](std::size_t d, std::int64_t at) {
+    return pattern.shift[d] * (at - static_cast<std::int64_t>(base_[d]));
+  };
+  // Outside of all that any block stores.
+  std::int64_t lowest = static_cast<std::int64_t>(pattern.stored.front().begin);
+  std::int64_t highest = static_cast<std::int64_t>(pattern.stored.back().end);
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t first = offset(d, 0), last = offset(d, static_cast<std::int64_t>(grid_[d]) - 1);
+    lowest += std::min(first, last);
+    highest += std::max(first, last);
+  }
+  const auto place = static_cast<std::int64_t>(address);
+  if (place >= highest) return ~std::uint64_t{0};
+  if (place < lowest) return static_cast<std::uint64_t>(lowest);
+
+  const std::size_t first = inner == 0 ? 1 : 0, second = inner == 2 ? 1 : 2;
+  const auto others = [&](std::size_t d) { return pattern.shift[d] == 0 ? std::uint64_t{1} : grid_[d]; };
+  if (others(first) * others(second) * pattern.stored.size() > most_next_tries) return address + 1;
+  std::int64_t next = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t shift = pattern.shift[inner], blocks = grid_[inner];
+  for (std::uint64_t j = 0; j < others(second); ++j)
+    for (std::uint64_t i = 0; i < others(first); ++i)
+      for (const AddressRange& piece : pattern.stored) {
+        const std::int64_t begin = static_cast<std::int64_t>(piece.begin) +
+                                   offset(first, static_cast<std::int64_t>(i)) +
+                                   offset(second, static_cast<std::int64_t>(j));
+        if (shift == 0) {
+          if (begin > place) next = std::min(next, begin);
+          continue;
+        }
+        // The nearest of begin + shift * (k - base) that lies behind the place.
+        const std::int64_t step = floor_divide(place - begin, shift) + static_cast<std::int64_t>(base_[inner]);
+        for (std::int64_t k = std::max<std::int64_t>(0, step - 1); k <= std::min(blocks - 1, step + 1); ++k)
+          if (begin + offset(inner, k) > place) next = std::min(next, begin + offset(inner, k));
+        for (const std::int64_t k : {std::int64_t{0}, blocks - 1})
+          if (begin + offset(inner, k) > place) next = std::min(next, begin + offset(inner, k));
+      }
+  return next == std::numeric_limits<std::int64_t>::max() ? ~std::uint64_t{0} : static_cast<std::uint64_t>(next);
 }
 
 // All dimensions but one are tried; in that one, the blocks whose places reach around the address.

@@ -120,5 +120,27 @@ TEST(BlockMap, SaysThatNobodyWrites) {
   EXPECT_TRUE(map.writers(output, 16).blocks.empty());
 }
 
+// Gaps are passed at once: memory that several launches carve up has large ones.
+TEST(BlockMap, SaysWhereTheNextPieceBegins) {
+  const auto halves = [](std::uint64_t block) {
+    return std::vector<AddressRange>{{output + block * 1024, output + block * 1024 + 512}};
+  };
+  const BlockMap map = learned({100, 1, 1}, skim_of(halves), 1 << 20);
+  EXPECT_EQ(map.writers(output + 100, 9).blocks, std::vector<std::uint64_t>{0});
+  EXPECT_EQ(map.writers(output + 100, 9).end, output + 512);
+  EXPECT_TRUE(map.writers(output + 600, 9).blocks.empty());
+  EXPECT_EQ(map.writers(output + 600, 9).end, output + 1024);
+  EXPECT_TRUE(map.writers(output + 200 * 1024, 9).blocks.empty());
+  EXPECT_EQ(map.writers(output + 200 * 1024, 9).end, ~std::uint64_t{0});
+
+  const auto overlapping = [](std::uint64_t block) {
+    return std::vector<AddressRange>{{output + block * 256, output + block * 256 + 512}};
+  };
+  const BlockMap more = learned({100, 1, 1}, skim_of(overlapping), 1 << 20);
+  EXPECT_EQ(more.writers(output, 9).end, output + 256);
+  EXPECT_EQ(more.writers(output + 300, 9).blocks, (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(more.writers(output + 300, 9).end, output + 512);
+}
+
 }  // namespace
 }  // namespace kw

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,25 @@ bool takes_turns(const Program& program) {
     return std::any_of(function.atomics.begin(), function.atomics.end(), [](const AtomicAccess& atomic) {
       return atomic.returns && atomic.memory.space != PtxSpace::shared;
     });
+  });
+}
+
+enum class Missing { never, may_be };  // whether somebody must have written what was read
+
+// The end of the range that holds the address; 0: none does.
+std::uint64_t end_of_range(const std::vector<AddressRange>& sorted, std::uint64_t address) {
+  const auto behind =
+      std::upper_bound(sorted.begin(), sorted.end(), address,
+                       [](std::uint64_t place, const AddressRange& range) { return place < range.begin; });
+  return behind != sorted.begin() && address < std::prev(behind)->end ? std::prev(behind)->end : 0;
+}
+
+// Numbers from memory that may be addresses.
+bool loads_wide_integers(const Program& program) {
+  return std::any_of(program.origins.begin(), program.origins.end(), [](const auto& origin) {
+    const std::string& form = origin.form;
+    const bool wide = form.find("u64") != form.npos || form.find("s64") != form.npos || form.find("b64") != form.npos;
+    return wide && form.starts_with("ld") && !form.starts_with("ld.param");
   });
 }
 
@@ -149,6 +169,7 @@ Result<void> FullSizeRun::look_at_plan() {
     const AddressRange range{allocation->base, allocation->base + allocation->bytes};
     if (allocation->name.rfind("output ", 0) == 0) outputs_.push_back(range);
     if (allocation->right == MemoryAccessRight::read_write) arrays_.push_back(range);
+    finds_pointers_ = finds_pointers_ || allocation->name.starts_with("__");
   }
   for (std::size_t i = 0; i < skimmed_.steps.size(); ++i) {
     const auto* launch = std::get_if<ProfiledLaunch>(&skimmed_.steps[i]);
@@ -156,6 +177,7 @@ Result<void> FullSizeRun::look_at_plan() {
     KW_TRY(const Program* program, module_.program(launch->arguments.kernel));
     one_after_the_other_ =
         one_after_the_other_ || program->spins || launch->arguments.cooperative || takes_turns(*program);
+    finds_pointers_ = finds_pointers_ || loads_wide_integers(*program);
     const auto& grid = launch->arguments.grid;
     outcome_.audit.blocks += std::uint64_t{grid[0]} * grid[1] * grid[2];
   }
@@ -222,6 +244,7 @@ FullSizeRun::Writing FullSizeRun::add_writers(std::uint64_t address, std::size_t
   std::vector<std::size_t> doubtful;
   for (auto& [step, map] : maps_) {
     if (step >= before_step) break;
+    if (map.about(address) != BlockMap::Knowledge::known && !may_reach(step, address)) continue;
     if (map.about(address) == BlockMap::Knowledge::irregular &&
         !map.learn_everything([&, at = step](const std::vector<std::uint64_t>& blocks) { return skim(at, blocks); },
                               std::min(skim_all_instructions, left())))
@@ -252,10 +275,12 @@ FullSizeRun::Writing FullSizeRun::add_writers(std::uint64_t address, std::size_t
 
 // Whether the block has read what another block of the same launch writes. Run beside a few others alone, it may find
 // there what the host has cleared, and so find out that it is looked at.
-bool FullSizeRun::reads_of_others(std::size_t step, std::uint64_t block, const BlockFootprint& footprint) {
+bool FullSizeRun::reads_of_others(std::size_t step, std::uint64_t block, const BlockFootprint& footprint,
+                                  std::size_t& looked_up) {
   BlockMap& map = maps_.at(step);
   for (const AddressRange& range : footprint.loaded)
     for (std::uint64_t address = range.begin, end = 0; address < range.end; address = end) {
+      if (++looked_up > most_lacking || (budget_ != nullptr && !budget_->may_go_on())) return true;
       if (map.about(address) == BlockMap::Knowledge::irregular &&
           !map.learn_everything([&](const std::vector<std::uint64_t>& blocks) { return skim(step, blocks); },
                                 std::min(skim_all_instructions, left())))
@@ -268,34 +293,62 @@ bool FullSizeRun::reads_of_others(std::size_t step, std::uint64_t block, const B
   return false;
 }
 
+// Whether a launch has an address of the same array. What it has none of it cannot write, unless it finds one
+// somewhere.
+bool FullSizeRun::may_reach(std::size_t step, std::uint64_t address) const {
+  if (finds_pointers_) return true;
+  const auto holds = [](const AddressRange& array, std::uint64_t place) {
+    constexpr std::uint64_t beside = 4096;  // pointers to the element before the first, and the like
+    return place + beside >= array.begin && place < array.end + beside;
+  };
+  const auto array = std::ranges::find_if(
+      arrays_, [&](const AddressRange& range) { return address >= range.begin && address < range.end; });
+  const auto* launch = std::get_if<ProfiledLaunch>(&skimmed_.steps[step]);
+  if (array == arrays_.end() || launch == nullptr) return true;
+  for (const std::string& parameter : launch->arguments.parameters)
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= parameter.size(); at += 4) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, parameter.data() + at, sizeof value);
+      if (holds(*array, value)) return true;
+    }
+  return false;
+}
+
 // What executed blocks have read: its writers are executed too. Somebody must have written what is undefined; what the
 // host has cleared may stay as it is. And what they have written is written by all launches that do so, or a later one
 // would read what an earlier one left.
 bool FullSizeRun::add_lacking(const Execution& execution, Selection& selection, bool& grown) {
-  std::size_t looked_up = 0;
+  std::size_t looked_up = 0, looked_beside = 0;
   const auto count = [&] {
     std::size_t blocks = 0;
     for (const auto& [step, selected] : selection) blocks += selected.blocks.size();
     return blocks;
   };
-  const auto add_writers_of = [&](const std::vector<AddressRange>& ranges, std::size_t before_step, bool must_be) {
+  std::vector<AddressRange> written;  // by executed blocks of earlier steps: who else writes there is found below
+  const auto add_writers_of = [&](const std::vector<AddressRange>& ranges, std::size_t before_step, Missing missing) {
     std::uint64_t end = 0;
     for (const AddressRange& range : ranges)
       for (std::uint64_t address = range.begin; address < range.end; address = end) {
+        if (missing == Missing::may_be && (end = end_of_range(written, address)) > address) continue;
         if (++looked_up > most_lacking) return false;
         const Writing writing = add_writers(address, before_step, selection, end);
-        if (writing == Writing::unknown || (must_be && writing == Writing::nobody)) return false;
+        if (writing == Writing::unknown || (missing == Missing::never && writing == Writing::nobody)) return false;
       }
     return true;
   };
   const std::size_t before = count();
-  for (const auto& [step, blocks] : execution.seen)
+  for (const auto& [step, blocks] : execution.seen) {
     for (const auto& [number, footprint] : blocks) {
-      if (!add_writers_of(footprint.lacked, step, true) || reads_of_others(step, number, footprint)) return false;
+      if (!add_writers_of(footprint.lacked, step, Missing::never)) return false;
+      if (reads_of_others(step, number, footprint, looked_beside)) return false;
       if (maps_.size() == 1) continue;
-      if (!add_writers_of(footprint.loaded, step, false)) return false;
-      if (!add_writers_of(footprint.stored, skimmed_.steps.size(), true)) return false;
+      if (!add_writers_of(footprint.loaded, step, Missing::may_be)) return false;
+      if (!add_writers_of(footprint.stored, skimmed_.steps.size(), Missing::never)) return false;
     }
+    for (const auto& [number, footprint] : blocks)
+      written.insert(written.end(), footprint.stored.begin(), footprint.stored.end());
+    join_ranges(written);
+  }
   grown = count() > before;
   return true;
 }
@@ -341,8 +394,9 @@ FullSizeRun::Found FullSizeRun::run_spread() {
   auto execution = execute(selection);
   if (!execution.ok()) return give_up(execution.error().message);
   spent_ += execution->instructions;
+  std::size_t looked_up = 0;
   for (const auto& [number, footprint] : execution->seen[step]) {
-    if (reads_of_others(step, number, footprint)) return Found::lost;
+    if (reads_of_others(step, number, footprint, looked_up)) return Found::lost;
     if (!footprint.lacked.empty()) return Found::right;
   }
   const Found found = judge_execution(*execution, {}, false);

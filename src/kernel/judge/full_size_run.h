@@ -75,7 +75,8 @@ class FullSizeRun {
   // `end`: up to there the same blocks write.
   Writing add_writers(std::uint64_t address, std::size_t before_step, Selection& selection, std::uint64_t& end);
   bool add_lacking(const Execution& execution, Selection& selection, bool& grown);
-  bool reads_of_others(std::size_t step, std::uint64_t block, const BlockFootprint& footprint);
+  bool reads_of_others(std::size_t step, std::uint64_t block, const BlockFootprint& footprint, std::size_t& looked_up);
+  bool may_reach(std::size_t step, std::uint64_t address) const;
   Found run_targets(const std::vector<Target>& targets);
   Found run_spread();
   Found run_everything();
@@ -104,6 +105,7 @@ class FullSizeRun {
   std::vector<AddressRange> outputs_;     // where they lie: the same in every memory that is prepared
   std::vector<AddressRange> arrays_;      // all that may be written
   bool one_after_the_other_ = false;      // blocks wait for each other: single ones cannot be run
+  bool finds_pointers_ = false;           // kernels may take addresses from memory or variables
   double spent_ = 0;                      // warp instructions
   std::uint64_t units_before_ = 0;        // spent of the budget when the check began
   Selection executed_;                    // with the right result

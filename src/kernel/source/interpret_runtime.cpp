@@ -241,7 +241,9 @@ Result<HostValue> HostInterpreter::runtime_device_attribute(const std::vector<Ho
 Result<HostValue> HostInterpreter::runtime_device_properties(const std::vector<HostValue>& arguments,
                                                              const Expr& expr) {
   KW_TRY(HostValue * out, out_parameter(arguments[0], expr.token));
-  if (out->type->name != "cudaDeviceProp") return fail("the first argument must point to a cudaDeviceProp", expr.token);
+  // A file may have a struct of this name itself.
+  if (out->type->plain != types_.named("cudaDeviceProp") || !out->is_aggregate())
+    return fail("the first argument must point to CUDA's cudaDeviceProp", expr.token);
   const LaunchDevice& device = limits_.device;
   const std::int64_t values[] = {device.multiprocessors,
                                  device.max_threads_per_block,
@@ -259,7 +261,7 @@ Result<HostValue> HostInterpreter::runtime_device_properties(const std::vector<H
                                  device.shared_bytes_per_multiprocessor};
   const std::vector<FieldType>& fields = out->type->structure->fields;
   const std::int64_t extents[][3] = {{INT32_MAX, 65535, 65535}, {device.max_threads_per_block, 1024, 64}};
-  KW_CHECK(fields.size() == std::size(values) + std::size(extents) && out->is_aggregate());
+  KW_CHECK(fields.size() == std::size(values) + std::size(extents));
   for (std::size_t i = 0; i < std::size(values); ++i) assign(out->parts()[i], make_integer(fields[i].type, values[i]));
   for (std::size_t i = 0; i < std::size(extents); ++i) {
     const FieldType& field = fields[std::size(values) + i];

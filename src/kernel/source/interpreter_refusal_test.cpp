@@ -174,5 +174,13 @@ TEST(InterpreterRefusal, Budgets) {
   ASSERT_FALSE(circle.ok());
 }
 
+TEST(Refusals, AStructOfTheFileThatIsNamedLikeTheRuntimes) {
+  const auto plan =
+      plan_text("struct cudaDeviceProp { int maxGridSize[1000]; };\n__global__ void k(float* y) {}\n" + row_signature +
+                " { cudaDeviceProp p; cudaGetDeviceProperties(&p, 0); k<<<1, p.maxGridSize[0]>>>(y); }");
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.error().message.find("CUDA's cudaDeviceProp"), std::string::npos) << plan.error().message;
+}
+
 }  // namespace
 }  // namespace kw

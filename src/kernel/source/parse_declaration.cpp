@@ -57,7 +57,6 @@ bool is_of_host_library(std::string_view name) {
                                                              "sort",
                                                              "stack",
                                                              "stoi",
-                                                             "string",
                                                              "stringstream",
                                                              "thread",
                                                              "to_string",
@@ -236,9 +235,15 @@ void HostParser::record_range(const Outline& outline, std::size_t begin) {
     range.end = std::max(range.end, tokens[i].end_offset());
   }
   bool host = false;
+  const auto behind_std = [&](std::size_t at, std::string_view name) {
+    return at + 3 < outline.end && tokens[at].is("std") && tokens[at + 1].is("::") && tokens[at + 2].is(name) &&
+           tokens[at + 3].is(";");
+  };
   if (outline.is_type) {
     host = begin + 4 < outline.end && tokens[begin].is("using") && tokens[begin + 1].is("std") &&
            tokens[begin + 2].is("::") && tokens[begin + 4].is(";") && is_of_host_library(tokens[begin + 3].text);
+    host = host || (begin + 5 < outline.end && tokens[begin].is("using") && tokens[begin + 1].is("namespace") &&
+                    behind_std(begin + 2, "chrono"));
   } else if (outline.is_function) {
     const bool entry = outline.name == "launch" || outline.name == "main";
     host = !outline.is_global && !outline.is_device && (!outline.is_constexpr || outline.is_host || entry);

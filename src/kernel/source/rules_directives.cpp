@@ -12,6 +12,14 @@ bool is_plain_path(std::string_view name) {
   return name.find("..") == name.npos && name.find('\\') == name.npos && !name.starts_with('/');
 }
 
+// What the device compiler would find: a header that is really included is judged, whatever was thought of the branch.
+bool is_of_the_compilers(std::string_view name) {
+  for (const std::string_view prefix : {"kw_", "crt/", "thrust/", "cccl/", "cuda", "cu", "nv"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
 bool is_allowed_header(std::string_view name, const Policy& policy) {
   if (!is_plain_path(name)) return false;
   return std::any_of(policy.allowed_headers.begin(), policy.allowed_headers.end(), [&](std::string_view allowed) {
@@ -106,7 +114,7 @@ class DirectiveRules {
   }
 
   bool is_of_nobody(std::string_view name) const {
-    if (name == "defined") return false;
+    if (name == "defined" || name == "true") return false;
     // AMD's compiler's own.
     if (name.starts_with("__HIP") || name.starts_with("__hip")) return !defined_.contains(name);
     for (const std::string_view prefix : {"_", "CU", "cu", "NV", "nv", "THRUST", "TORCH", "AT_", "C10"}) {
@@ -152,7 +160,7 @@ class DirectiveRules {
     name = name.size() >= 2 ? name.substr(1, name.size() - 2) : "";
     if (is_allowed_header(name, policy_)) return;
     const std::string what = "#include of " + std::string(name.substr(0, 80));
-    if (in_branch_not_taken() && is_plain_path(name)) {
+    if (in_branch_not_taken() && is_plain_path(name) && !is_of_the_compilers(name)) {
       return report(directive, "include", what + " stands in a branch that is not taken", "remove it", Severity::note);
     }
     report(directive, "include", what + " is not allowed",
