@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t stretch_floats = 1 << 18;  // that reduce_scatter() exchanges of a piece at a time
 constexpr std::uint64_t longest_broadcast = std::uint64_t{1} << 30;
-constexpr double farewell_s = 2;  // to tell others why we go
+constexpr double farewell_s = 2;   // to tell others why we go
+constexpr double hearsay_s = 0.5;  // for others to tell us why somebody went
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -97,8 +98,18 @@ Error Communicator::gone(const Peer& peer, const std::string& how) const {
 }
 
 // Somebody else may have seen first why everything ends: those are asked before this rank's end is blamed on whoever
-// closed the connection to us. A rank that hears of a death tells all others before it goes.
+// closed the connection to us. A rank that hears of a death tells all others before it goes; what it told us may be
+// lost with its connection, and others need a moment to hear of it.
 Error Communicator::lost(const Peer& peer) {
+  std::optional<Error> reason;
+  for (const Deadline patience = deadline_in(hearsay_s); !reason; ::poll(nullptr, 0, 5)) {
+    reason = told_by_others(peer);
+    if (peers_.size() <= 2 || std::chrono::steady_clock::now() > patience) break;
+  }
+  return reason ? std::move(*reason) : gone(peer, "has gone without a word: it was killed, or its machine was");
+}
+
+std::optional<Error> Communicator::told_by_others(const Peer& peer) {
   for (const auto& other : peers_) {
     if (!other || other->rank == peer.rank || !other->reading_header || other->in.size() != sizeof(FrameHeader))
       continue;
@@ -111,9 +122,9 @@ Error Communicator::lost(const Peer& peer) {
     const Deadline soon = deadline_in(farewell_s);
     if (receive_all(other->socket, std::as_writable_bytes(std::span(&header, 1)), soon).ok() &&
         receive_all(other->socket, std::as_writable_bytes(std::span(reason)), soon).ok())
-      return {reason, "", {}};
+      return Error{reason, "", {}};
   }
-  return gone(peer, "has gone without a word: it was killed, or its machine was");
+  return std::nullopt;
 }
 
 Error Communicator::late(Collective collective) const {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -99,6 +100,7 @@ class Communicator {
   Result<void> read_header(Peer& peer, Collective collective);
   Error gone(const Peer& peer, const std::string& how) const;
   Error lost(const Peer& peer);
+  std::optional<Error> told_by_others(const Peer& peer);
   Error late(Collective collective) const;
   void tell_others(FrameKind kind, std::string_view bytes);
 
