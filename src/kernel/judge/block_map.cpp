@@ -162,7 +162,8 @@ BlockMap::Writers BlockMap::writers(std::uint64_t address, std::size_t most) con
     for (std::size_t a = 0; a < arrays_.size(); ++a)
       if (address >= arrays_[a].begin && address < arrays_[a].end && patterns_[a].known) {
         search(patterns_[a], address, most, writers);
-        writers.end = std::min(writers.end, next_begin(patterns_[a], address));
+        const auto next = next_begin(patterns_[a], address);
+        if (next || found.empty()) writers.end = std::min(writers.end, next.value_or(address + 1));
       }
   }
   std::sort(found.begin(), found.end());
@@ -170,8 +171,8 @@ BlockMap::Writers BlockMap::writers(std::uint64_t address, std::size_t most) con
   return writers;
 }
 
-// Where the next piece of any block begins behind the address; at the least the next byte, where that is long to find.
-std::uint64_t BlockMap::next_begin(const Pattern& pattern, std::uint64_t address) const {
+// Where the next piece of any block begins behind the address; nothing, where that is long to find.
+std::optional<std::uint64_t> BlockMap::next_begin(const Pattern& pattern, std::uint64_t address) const {
   std::size_t inner = 0;
   for (std::size_t d = 0; d < 3; ++d)
     if (pattern.shift[d] != 0 && (pattern.shift[inner] == 0 || grid_[d] > grid_[inner])) inner = d;
@@ -192,7 +193,7 @@ std::uint64_t BlockMap::next_begin(const Pattern& pattern, std::uint64_t address
 
   const std::size_t first = inner == 0 ? 1 : 0, second = inner == 2 ? 1 : 2;
   const auto others = [&](std::size_t d) { return pattern.shift[d] == 0 ? std::uint64_t{1} : grid_[d]; };
-  if (others(first) * others(second) * pattern.stored.size() > most_next_tries) return address + 1;
+  if (others(first) * others(second) * pattern.stored.size() > most_next_tries) return std::nullopt;
   std::int64_t next = std::numeric_limits<std::int64_t>::max();
   const std::int64_t shift = pattern.shift[inner], blocks = grid_[inner];
   for (std::uint64_t j = 0; j < others(second); ++j)

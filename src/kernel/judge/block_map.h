@@ -54,7 +54,7 @@ class BlockMap {
   }
   std::vector<AddressRange> within(const BlockFootprint& footprint, const AddressRange& array) const;
   void search(const Pattern& pattern, std::uint64_t address, std::size_t most, Writers& writers) const;
-  std::uint64_t next_begin(const Pattern& pattern, std::uint64_t address) const;
+  std::optional<std::uint64_t> next_begin(const Pattern& pattern, std::uint64_t address) const;
 
   std::array<std::uint32_t, 3> grid_;
   std::vector<AddressRange> arrays_;
