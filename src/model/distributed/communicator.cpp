@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
@@ -131,8 +132,8 @@ Error Communicator::late(Collective collective) const {
   std::vector<int> missing;
   for (const auto& peer : peers_)
     if (peer && (peer->receives() || peer->sends())) missing.push_back(peer->rank);
-  return {rank_list(missing) + " did not answer within " + std::to_string(static_cast<long>(deadline_s_ + 0.5)) +
-              " s (" + to_string(collective) + " " + std::to_string(sequence_) + ")",
+  return {rank_list(missing) + " did not answer within " + std::to_string(std::lround(deadline_s_)) + " s (" +
+              to_string(collective) + " " + std::to_string(sequence_) + ")",
           "it hangs, or is much slower than the others; KERNELWRIGHT_RANKS_DEADLINE_S gives it longer",
           {}};
 }
@@ -258,6 +259,7 @@ Result<std::vector<std::string>> Communicator::all_gather(std::string_view mine,
   std::vector<std::uint64_t> lengths(at(size()), length);
   std::vector<std::span<const std::byte>> outgoing(at(size()), std::as_bytes(std::span(&length, 1)));
   std::vector<std::span<std::byte>> incoming;
+  incoming.reserve(at(size()));
   for (std::uint64_t& other : lengths) incoming.push_back(std::as_writable_bytes(std::span(&other, 1)));
   KW_TRY_VOID(exchange(Collective::all_gather, outgoing, incoming));
   std::vector<std::string> all(at(size()));
@@ -306,6 +308,7 @@ Result<void> Communicator::all_gather(std::span<std::byte> array, std::span<cons
   const auto part = [&](int of) { return array.subspan(at(ranges[at(of)].begin), at(ranges[at(of)].size())); };
   const std::vector<std::span<const std::byte>> outgoing(at(size()), part(rank()));
   std::vector<std::span<std::byte>> incoming;
+  incoming.reserve(at(size()));
   for (int other = 0; other < size(); ++other) incoming.push_back(part(other));
   return exchange(Collective::all_gather, outgoing, incoming);
 }
@@ -329,6 +332,7 @@ Result<void> Communicator::all_reduce(std::span<double> values) {
   std::vector<double> all(values.size() * at(size()));
   const std::vector<std::span<const std::byte>> outgoing(at(size()), std::as_bytes(values));
   std::vector<std::span<std::byte>> incoming;
+  incoming.reserve(at(size()));
   for (int other = 0; other < size(); ++other)
     incoming.push_back(std::as_writable_bytes(std::span(all).subspan(at(other) * values.size(), values.size())));
   KW_TRY_VOID(exchange(Collective::all_reduce, outgoing, incoming));
