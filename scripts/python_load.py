@@ -3,7 +3,8 @@
 
   scripts/python_load.py [--kernels 10000] [--in-flight 64] [--rounds 10] [--kills 10] [--batch-share 0.5] [--least 0.9]
 
-Kernels that nobody has judged yet, every third of them wrong, in rounds: some by `judge --batch`, then more through the client, whose
+Kernels that nobody has judged yet, every third of them wrong, of a task with small sizes, because a service that was killed makes its
+references again; in rounds: some by `judge --batch`, then more through the client, whose
 child is killed (SIGKILL) at random moments. Every request must be answered once, with the verdict of its own kernel; in the median of the
 rounds the client must reach --least of the batch's rate, or this fails. The rates are compared within this run, so it needs a machine with
 nothing else to do; bench/results/python.md has the output. Needs httpx (scripts/world_env.sh python prints an interpreter that has it)."""
@@ -26,8 +27,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 import kernelwright as kw  # noqa: E402
 
-TASK = "relu"  # quickly judged, so that what the client costs shows
-GOOD = (ROOT / "tasks" / TASK / "naive.cu").read_text()
+# Quickly judged, so that what the client costs shows.
+TASK = """name: small_relu
+pytorch: |
+  def reference(x):
+      return torch.relu(x)
+inputs:
+  x: {dtype: float32, shape: [n]}
+outputs:
+  y: {dtype: float32, shape: [n]}
+sizes:
+  small: [{n: 7}, {n: 3001}]
+  train: [{n: 100000}]
+"""
+GOOD = (ROOT / "tasks" / "relu" / "naive.cu").read_text()
 WRONG = GOOD.replace("fmaxf(", "fminf(")
 assert WRONG != GOOD
 
@@ -44,8 +57,9 @@ def is_right(number, verdict):
 
 def by_batch(program, kernels, workers):
     with tempfile.TemporaryDirectory() as folder:
-        jobs, out = pathlib.Path(folder) / "jobs.jsonl", pathlib.Path(folder) / "out.jsonl"
-        jobs.write_text("".join(json.dumps({"id": str(i), "task": TASK, "kernel": k}) + "\n" for i, k in enumerate(kernels)))
+        jobs, out, task = (pathlib.Path(folder) / name for name in ("jobs.jsonl", "out.jsonl", "small_relu.yaml"))
+        task.write_text(TASK)
+        jobs.write_text("".join(json.dumps({"id": str(i), "task": str(task), "kernel": k}) + "\n" for i, k in enumerate(kernels)))
         started = time.monotonic()
         subprocess.run([program, "judge", "--batch", jobs, "--out", out, "--workers", str(workers)], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
