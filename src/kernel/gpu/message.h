@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/gpu/drawn_inputs.h"
+#include "kernel/task/drawn_inputs.h"
 #include "kernel/gpu/gpu_plan.h"
 
 namespace kw {

@@ -1,11 +1,13 @@
 #include "kernel/judge/error_bound.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 
 #include "base/random.h"
+#include "kernel/task/task_file.h"
 
 namespace kw {
 namespace {
@@ -36,6 +38,36 @@ TEST(ErrorBound, CoarseInputsKeepTenBitsOfAFloat) {
 TEST(ErrorBound, CoarseInputsLeaveWholeNumbersAlone) {
   const InputTensor input{"i", Dtype::int32, {2}, bytes_of_values<std::int32_t>({123456789, -7})};
   EXPECT_EQ(coarse_inputs({input})[0].bytes, input.bytes);
+}
+
+// On a GPU PyTorch's process rounds inputs itself.
+TEST(ErrorBound, CoarseInputsAreTheReferencesOwn) {
+  Random random(11);
+  for (const char* dtype : {"float32", "float64", "float16", "bfloat16", "int32"}) {
+    const auto task = parse_task(fmt::format("name: copying\nfamily: f\npytorch: |\n  def reference(x):\n"
+                                             "      return x.clone()\ninputs:\n  x: {{dtype: {0}, shape: [n]}}\n"
+                                             "outputs:\n  y: {{dtype: {0}, shape: [n]}}\nsizes:\n"
+                                             "  small: [{{n: 7}}]\n  train: [{{n: 99}}]\n",
+                                             dtype),
+                                 "copying.yaml");
+    ASSERT_TRUE(task.ok()) << to_string(task.error());
+    const std::int64_t count = 4096;
+    // Every pattern of bits may come: infinities, subnormals, but no NaN, of which there are many.
+    InputTensor input{"x", *dtype_from_name(dtype), {count}, {}};
+    while (input.bytes.size() < count * bytes_of(input.dtype)) {
+      std::uint64_t word = static_cast<std::uint64_t>(random.integer(0, INT64_MAX));
+      word ^= word << 1;
+      const std::string one(reinterpret_cast<const char*>(&word), bytes_of(input.dtype));
+      if (!std::isnan(element_at(input.dtype, one, 0))) input.bytes += one;
+    }
+    InputTensor there = input;
+    there.coarse = true;
+    const auto reference = make_reference(*task);
+    ASSERT_TRUE(reference.ok()) << to_string(reference.error());
+    const auto ran = (*reference)->run({there}, {{"n", count}}, Precision::task_dtype);
+    ASSERT_TRUE(ran.ok()) << to_string(ran.error());
+    EXPECT_TRUE(ran->at(0).bytes == coarse_inputs({input})[0].bytes) << dtype;
+  }
 }
 
 // Dot products of random vectors: a serial sum in float, the slowest honest way, is right; inputs rounded to half are

@@ -25,6 +25,12 @@ std::vector<InputPack::Tensor> tensors_of(const std::vector<InputTensor>& inputs
   return tensors;
 }
 
+// Whoever gets them rounds them as coarse_inputs() does.
+std::vector<InputTensor> rounded_there(std::vector<InputTensor> inputs) {
+  for (InputTensor& input : inputs) input.coarse = true;
+  return inputs;
+}
+
 // Without its inputs.
 std::uint64_t bytes_of_samples(const FullSizeCase& one) {
   std::uint64_t bytes = 0;
@@ -134,7 +140,9 @@ GpuTask::Made GpuTask::make_full_size(const Wanted& wanted, const std::set<Input
   one.seed = std::stoull(hash.hex().substr(0, 12), nullptr, 16);
   KW_TRY(auto large, one.mix ? make_unusual_inputs(task_, one.sizes, one.seed, full_size_seed, *one.mix, fair)
                              : make_large_inputs(task_, one.sizes, one.seed, full_size_seed));
-  const std::vector<InputTensor> inputs = drawn_tensors(large);
+  // PyTorch on the GPU draws them itself.
+  const Device device = gpu_available().ok() ? Device::gpu : Device::cpu;
+  const std::vector<InputTensor> inputs = device == Device::gpu ? tensors_to_draw(large) : drawn_tensors(large);
   const auto contents = std::make_shared<std::vector<std::string>>();
   for (LargeInput& input : large) contents->push_back(std::move(input.recipe ? input.table : input.tensor.bytes));
   std::vector<InputPack::Tensor> packed;
@@ -149,7 +157,7 @@ GpuTask::Made GpuTask::make_full_size(const Wanted& wanted, const std::set<Input
     one.samples.push_back(choose_sample(elements, width, one.seed ^ one.samples.size()));
     one.places.push_back(places_of(one.samples.back(), elements, width));
   }
-  KW_TRY(const bool fair_question, answer(inputs, turns, one));
+  KW_TRY(const bool fair_question, answer(inputs, device, turns, one));
   if (!fair_question) return std::shared_ptr<const FullSizeCase>();
   choose_timed_part(one);
   for (const std::string& content : *contents) kept_bytes_ += content.size();
@@ -157,16 +165,16 @@ GpuTask::Made GpuTask::make_full_size(const Wanted& wanted, const std::set<Input
   return std::shared_ptr<const FullSizeCase>(made);
 }
 
-Result<bool> GpuTask::answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one) {
+Result<bool> GpuTask::answer(const std::vector<InputTensor>& inputs, Device device, GpuTurns& turns,
+                             FullSizeCase& one) {
   KW_TRY(const auto reference, make_reference(task_));
-  const Device device = gpu_available().ok() ? Device::gpu : Device::cpu;
   const auto answers = [&](const PreparedInputs& from, Precision precision) -> Result<std::vector<OutputTensor>> {
     KW_TRY(auto sampled, reference->run_at(from, one.sizes, precision, one.places));
     std::vector<OutputTensor> picked;
     for (SampledOutput& output : sampled) picked.push_back(std::move(output.elements));
     return picked;
   };
-  const std::vector<InputTensor> coarser = coarse_inputs(inputs);
+  const std::vector<InputTensor> coarser = device == Device::gpu ? rounded_there(inputs) : coarse_inputs(inputs);
   std::unique_ptr<PreparedInputs> prepared;
   std::vector<OutputTensor> own, coarse;
   {

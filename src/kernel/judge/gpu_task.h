@@ -89,7 +89,7 @@ class GpuTask {
   Made make_full_size(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns);
   Made known_or_made(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns);
   // False: the inputs are unusual, and the reference does not cope with them.
-  Result<bool> answer(const std::vector<InputTensor>& inputs, GpuTurns& turns, FullSizeCase& one);
+  Result<bool> answer(const std::vector<InputTensor>& inputs, Device device, GpuTurns& turns, FullSizeCase& one);
 
   Task task_;
   std::string secret_;

@@ -2,10 +2,15 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
+#include "base/parallel_for.h"
+
 namespace kw {
 namespace {
 
 constexpr std::int64_t table_elements = 1 << 18;
+constexpr std::size_t piece_elements = 1 << 20;  // that one core draws at a time
 
 // Room for many bytes, in large pages where the system has them: to clear small ones takes longer than to draw.
 void reserve(std::string& text, std::size_t bytes) {
@@ -14,6 +19,15 @@ void reserve(std::string& text, std::size_t bytes) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(text.data()) + large_page - 1) / large_page * large_page;
   const auto end = (reinterpret_cast<std::uintptr_t>(text.data()) + bytes) / large_page * large_page;
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish
+}
+
+// Every element is drawn by itself, so the pieces' order is nobody's business.
+void draw_on_all_cores(const LargeInput& input, std::string& into) {
+  const std::size_t width = input.recipe->element_bytes, piece = piece_elements * width;
+  parallel_for((into.size() + piece - 1) / piece, core_count(), [&](std::size_t i) {
+    draw_part(*input.recipe, input.table, i * piece_elements, reinterpret_cast<std::byte*>(into.data() + i * piece),
+              std::min(piece, into.size() - i * piece));
+  });
 }
 
 }  // namespace
@@ -25,7 +39,18 @@ std::vector<InputTensor> drawn_tensors(const std::vector<LargeInput>& inputs) {
     if (!input.recipe) continue;
     reserve(tensors.back().bytes, input.bytes());
     tensors.back().bytes.resize(input.bytes());
-    draw(*input.recipe, input.table, tensors.back().bytes);
+    draw_on_all_cores(input, tensors.back().bytes);
+  }
+  return tensors;
+}
+
+std::vector<InputTensor> tensors_to_draw(const std::vector<LargeInput>& inputs) {
+  std::vector<InputTensor> tensors;
+  for (const LargeInput& input : inputs) {
+    tensors.push_back(input.tensor);
+    if (!input.recipe) continue;
+    tensors.back().bytes = input.table;
+    tensors.back().recipe = input.recipe;
   }
   return tensors;
 }

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernel/gpu/drawn_inputs.h"
+#include "kernel/task/drawn_inputs.h"
 #include "kernel/task/input_values.h"
 
 namespace kw {
@@ -17,8 +17,11 @@ struct LargeInput {
 
   std::size_t bytes() const { return elements * bytes_of(tensor.dtype); }
 };
-// All tensors with their bytes.
+// All tensors with their bytes, drawn on all cores.
 std::vector<InputTensor> drawn_tensors(const std::vector<LargeInput>& inputs);
+
+// For whoever draws them himself: tables with their recipes, where there are any.
+std::vector<InputTensor> tensors_to_draw(const std::vector<LargeInput>& inputs);
 
 // Tensors depend on `seed`, scalars on `scalar_seed` (they are part of the launch plan, which is made before). Values
 // of float32 and float64 tensors are all different in their last bits, so that a maximum has one place.

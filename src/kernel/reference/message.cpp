@@ -42,6 +42,29 @@ Dtype read_dtype(ByteReader& reader) {
   return dtype.value_or(Dtype::float32);
 }
 
+void write(ByteWriter& writer, const DrawRecipe& recipe) {
+  writer.number(static_cast<std::uint64_t>(recipe.kind));
+  for (const std::uint64_t number : {recipe.element_bytes, recipe.table_elements, recipe.key, recipe.line_elements,
+                                     recipe.parts, recipe.steady_parts})
+    writer.number(number);
+  writer.number(recipe.has_range ? 1 : 0);
+  write(writer, recipe.low);
+  write(writer, recipe.high);
+}
+
+DrawRecipe read_recipe(ByteReader& reader) {
+  DrawRecipe recipe;
+  recipe.kind = read_enum(reader, DrawRecipe::Kind::doubles);
+  for (std::uint64_t* number : {&recipe.element_bytes, &recipe.table_elements, &recipe.key, &recipe.line_elements,
+                                &recipe.parts, &recipe.steady_parts})
+    *number = reader.number();
+  recipe.has_range = reader.number() != 0;
+  recipe.low = read_double(reader);
+  recipe.high = read_double(reader);
+  if (!recipe.is_sound()) reader.fail();
+  return recipe;
+}
+
 void write(ByteWriter& writer, const std::vector<PlacedTensor>& tensors) {
   writer.number(tensors.size());
   for (const PlacedTensor& tensor : tensors) {
@@ -50,6 +73,9 @@ void write(ByteWriter& writer, const std::vector<PlacedTensor>& tensors) {
     write(writer, tensor.shape);
     writer.number(tensor.offset);
     writer.number(tensor.bytes);
+    writer.number(tensor.recipe ? 1 : 0);
+    if (tensor.recipe) write(writer, *tensor.recipe);
+    writer.number(tensor.coarse ? 1 : 0);
   }
 }
 
@@ -62,6 +88,8 @@ std::vector<PlacedTensor> read_tensors(ByteReader& reader) {
     tensor.shape = read_numbers(reader, most_dimensions);
     tensor.offset = reader.number();
     tensor.bytes = reader.number();
+    if (reader.number() != 0) tensor.recipe = read_recipe(reader);
+    tensor.coarse = reader.number() != 0;
   }
   return tensors;
 }

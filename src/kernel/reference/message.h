@@ -19,6 +19,8 @@ struct PlacedTensor {
   std::vector<std::int64_t> shape;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
+  std::optional<DrawRecipe> recipe = {};  // as InputTensor has them
+  bool coarse = false;
 };
 
 enum class ReferenceCommand : std::uint64_t {

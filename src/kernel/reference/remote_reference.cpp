@@ -75,8 +75,11 @@ class Placer {
   }
   std::vector<PlacedTensor> place(const std::vector<InputTensor>& tensors) {
     std::vector<PlacedTensor> placed;
-    for (const InputTensor& tensor : tensors)
+    for (const InputTensor& tensor : tensors) {
       placed.push_back(place(tensor.name, tensor.dtype, tensor.shape, tensor.bytes));
+      placed.back().recipe = tensor.recipe;
+      placed.back().coarse = tensor.coarse;
+    }
     return placed;
   }
   std::uint64_t used() const { return used_; }

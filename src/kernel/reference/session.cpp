@@ -125,7 +125,11 @@ class Session {
     std::vector<InputTensor> tensors;
     for (const PlacedTensor& each : placed) {
       KW_TRY(const std::string_view bytes, bytes_of(each));
-      tensors.push_back({each.name, each.dtype, each.shape, std::string(bytes)});
+      const auto& recipe = each.recipe;
+      if (recipe && (recipe->element_bytes != kw::bytes_of(each.dtype) ||
+                     recipe->table_elements != bytes.size() / recipe->element_bytes))
+        return Error{"the recipe of '" + each.name + "' makes no sense", "", {}};
+      tensors.push_back({each.name, each.dtype, each.shape, std::string(bytes), recipe, each.coarse});
     }
     return tensors;
   }

@@ -2,9 +2,11 @@
 // Fills a task's inputs, reproducibly from a seed: the same bytes for the emulator, the GPU and the reference.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kernel/task/drawn_inputs.h"
 #include "kernel/task/task.h"
 
 namespace kw {
@@ -14,6 +16,10 @@ struct InputTensor {
   Dtype dtype = Dtype::float32;
   std::vector<std::int64_t> shape;  // empty for a scalar
   std::string bytes;                // row-major, little endian
+  // For references alone (kernel/reference), which make large tensors where they are needed: `bytes` is the table of a
+  // recipe.
+  std::optional<DrawRecipe> recipe = {};
+  bool coarse = false;  // and afterwards rounds them as coarse_inputs() does
 };
 
 // Inputs in the task's order. A tensor's values depend on the seed, its place and the sizes, not on the other tensors.

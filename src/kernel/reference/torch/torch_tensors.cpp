@@ -1,5 +1,6 @@
 #include "kernel/reference/torch/torch_tensors.h"
 
+#include "kernel/reference/torch/drawn_tensor.h"
 #include "kernel/reference/torch/gpu_backend.h"
 
 namespace kw {
@@ -30,13 +31,19 @@ c10::ScalarType torch_type(Dtype dtype) {
 
 PreparedTensors::PreparedTensors(const std::vector<InputTensor>& inputs, Device device, Bytes bytes) : device_(device) {
   for (const InputTensor& input : inputs) {
-    auto tensor = torch::from_blob(const_cast<char*>(input.bytes.data()), input.shape,
-                                   torch::TensorOptions(torch_type(input.dtype)));
-    if (device == Device::gpu) {
-      tensor = tensor.to(c10::kCUDA);
-    } else if (bytes == Bytes::copied) {
-      tensor = tensor.clone();
+    at::Tensor tensor;
+    if (input.recipe) {
+      tensor = drawn_tensor(input, device);
+    } else {
+      tensor = torch::from_blob(const_cast<char*>(input.bytes.data()), input.shape,
+                                torch::TensorOptions(torch_type(input.dtype)));
+      if (device == Device::gpu) {
+        tensor = tensor.to(c10::kCUDA);
+      } else if (bytes == Bytes::copied) {
+        tensor = tensor.clone();
+      }
     }
+    if (input.coarse) tensor = coarse_tensor(tensor);
     tensors_.push_back({input.name, input.dtype, std::move(tensor)});
   }
 }

@@ -1,7 +1,8 @@
 #pragma once
-// Large inputs by recipe: each element is drawn from a table of properly made values by a hash of its place, so that a
-// worker makes on the device, in microseconds, exactly the bytes that the reference gets on the host. Only whole-number
-// arithmetic and comparisons: the two agree bit for bit (kw_draw in helper_kernels.h).
+// Large inputs by recipe: each element is drawn from a table of properly made values by a hash of its place, so that
+// whoever needs them makes the same bytes where they are needed: here, in a worker on the device (kw_draw in
+// gpu/helper_kernels.h), and in PyTorch's process (reference/torch/drawn_tensor.h). Only whole-number arithmetic and
+// comparisons: the three agree bit for bit.
 
 #include <cstddef>
 #include <cstdint>

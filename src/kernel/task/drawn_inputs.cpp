@@ -1,4 +1,4 @@
-#include "kernel/gpu/drawn_inputs.h"
+#include "kernel/task/drawn_inputs.h"
 
 #include <algorithm>
 #include <bit>
