@@ -6,6 +6,7 @@
 #include "agents/program/evaluate.h"
 #include "agents/program/read_program.h"
 #include "agents/program/write_program.h"
+#include "kernel/task/task_file.h"
 
 namespace kw::program {
 namespace {
@@ -80,6 +81,41 @@ TEST(WrittenKernels, LeaveOutStepsThatAddNothing) {
   ASSERT_NE(channel, std::string::npos) << padded;
   EXPECT_LT(tap, condition) << padded;
   EXPECT_LT(condition, channel) << padded;
+}
+
+// y[rows, cols] of x[rows, n] and w of `shape`, where n and cols are what `train` says.
+std::string kernel_of_long(const std::string& body, const std::string& shape, const std::string& train) {
+  const auto task =
+      parse_task("name: long\nfamily: f\npytorch: |\n  def reference(x, w):\n      return " + body +
+                     "\ninputs:\n  x: {dtype: float32, shape: [rows, n]}\n  w: {dtype: float32, shape: " + shape +
+                     "}\noutputs:\n  y: {dtype: float32, shape: [rows, cols]}\nsizes:\n"
+                     "  small: [{rows: 3, n: 40, cols: 4}]\n  train: [{" +
+                     train + "}]\n",
+                 "long.yaml");
+  EXPECT_TRUE(task.ok()) << (task.ok() ? "" : task.error().message);
+  return task.ok() ? kernel_of(*task) : "";
+}
+
+TEST(WrittenKernels, AddLongSumsUpInParts) {
+  const std::string product = kernel_of_long("x @ w", "[n, cols]", "rows: 512, n: 8192, cols: 256");
+  EXPECT_NE(product.find(" < n; v2 += 256) {\n    float v3 = 0.0f;"), std::string::npos) << product;
+  EXPECT_NE(product.find("\n    v0 += v3;\n"), std::string::npos) << product;
+  // What is inside of a loop may be a part as it is.
+  const std::string pairs =
+      kernel_of_long("torch.einsum('rn,ckn->rc', x, w)", "[cols, 64, n]", "rows: 512, n: 100, cols: 256");
+  EXPECT_NE(pairs.find("k0 < 64; ++k0) {\n    float v"), std::string::npos) << pairs;
+  // Each of a block's threads adds its own part.
+  const std::string block =
+      kernel_of_long("(x * x).sum(1, keepdim=True) + w", "[cols]", "rows: 4, n: 2000000, cols: 8");
+  EXPECT_NE(block.find(" + threadIdx.x; v1 < n && v1 - v2 < 65536; v1 += 256) {"), std::string::npos) << block;
+  EXPECT_EQ(kernel_of_long("x @ w", "[n, cols]", "rows: 512, n: 500, cols: 256").find("+= 256"), std::string::npos);
+}
+
+TEST(WrittenKernels, AddWhatIsNoProductInDoubles) {
+  const std::string mean = kernel_of_long("x.mean(1, keepdim=True) + w", "[cols]", "rows: 512, n: 64, cols: 64");
+  EXPECT_NE(mean.find("double v"), std::string::npos) << mean;
+  const std::string window = kernel_of(task_of("return F.avg_pool1d(x, 3, 1, 1)"));
+  EXPECT_EQ(window.find("double"), std::string::npos) << window;
 }
 
 TEST(Programs, AreEvaluated) {

@@ -52,6 +52,20 @@ class ProgramWriter {
     std::vector<std::int64_t> places;
   };
 
+  // How a sum of float32 keeps its digits.
+  enum class Adding : std::uint8_t { plain, in_parts, in_double };
+
+  // Where a thread's loops over a long sum end a part of it: the loop's place, and its strip's length where it is cut.
+  struct PartOfSum {
+    int loop = -1, strip = 0;
+  };
+
+  struct OpenLoops {
+    TermId body = -1;
+    std::string part = {};  // what a part is added up in; empty: the sum has no parts
+    int part_indent = 0;    // of the loop that ends a part
+  };
+
   void soften_outputs();
   void name_tensors();
   std::string fresh(std::string name);
@@ -77,7 +91,13 @@ class ProgramWriter {
   Loop loop_of(const Node& node, std::vector<TermId> outer);
   Result<std::string> write_reduction(KernelText& kernel, const Node& node, const Loop& loop, const AxisMap& outer,
                                       bool block);
-  TermId open_loops(KernelText& kernel, const Node& node, const Loop& loop, const Extents& shape, TermId body);
+  Adding adding_of(const Node& node, TermId body, bool block) const;
+  PartOfSum part_of_sum(const std::vector<Extent>& loops) const;
+  OpenLoops open_loops(KernelText& kernel, const Node& node, const Loop& loop, const Extents& shape, TermId body,
+                       bool in_parts);
+  OpenLoops open_block_loop(KernelText& kernel, TermId body, const std::string& step, const std::string& type,
+                            const Extent& length, bool cut);
+  void open_part(KernelText& kernel, OpenLoops& loops);
   void write_step(KernelText& kernel, const Node& node, const std::string& total, const std::string& best,
                   const std::string& step, const std::string& value) const;
   std::string write_block_sum(KernelText& kernel, const Node& node, Dtype type, const std::string& total,

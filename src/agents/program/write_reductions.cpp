@@ -8,6 +8,18 @@
 namespace kw::program {
 namespace {
 
+constexpr std::int64_t numbers_of_a_part = 256;
+constexpr std::int64_t most_in_floats = 20'000;  // for one thread
+constexpr std::int64_t fewest_in_doubles = 16;   // more than a window of a pooling has
+
+bool is_product(const Graph& graph, TermId body) {
+  const Term& term = graph.term(body);
+  if (term.kind != TermKind::operation) return false;
+  if (term.op == ScalarOp::cast || term.op == ScalarOp::negate) return is_product(graph, term.parts[0]);
+  if (term.op == ScalarOp::select) return is_product(graph, term.parts[1]);
+  return term.op == ScalarOp::multiply;
+}
+
 std::string flat_text(const Extents& shape, const std::vector<std::string>& axes) {
   std::string text;
   for (std::size_t i = 0; i < shape.size(); ++i)
@@ -56,10 +68,26 @@ Result<std::map<TermId, std::string>> ProgramWriter::write_reductions(KernelText
   return known;
 }
 
+// At which of a thread's loops, outermost first, a part of the sum ends: its iterations add a part's numbers each.
+// Where one loop alone would be too long, it is cut into strips.
+ProgramWriter::PartOfSum ProgramWriter::part_of_sum(const std::vector<Extent>& loops) const {
+  std::int64_t inside = 1;
+  for (std::size_t i = loops.size(); i-- > 0;) {
+    const auto length = loops[i].evaluate(sizes_);
+    if (!length.ok()) return {};
+    if (inside * *length > 2 * numbers_of_a_part)
+      return {.loop = static_cast<int>(i),
+              .strip = inside < numbers_of_a_part / 8 ? static_cast<int>(numbers_of_a_part / inside) : 0};
+    inside *= *length;
+  }
+  return {};
+}
+
 // A thread's loops. Of a sum, steps that add nothing (a convolution's padding, a transposed one's gaps) are left out:
-// what decides about them comes first, and the axes that it does not depend on are the inner ones.
-TermId ProgramWriter::open_loops(KernelText& kernel, const Node& node, const Loop& loop, const Extents& shape,
-                                 TermId body) {
+// what decides about them comes first, and the axes that it does not depend on are the inner ones. Where `in_parts`, a
+// long sum is added up in parts.
+ProgramWriter::OpenLoops ProgramWriter::open_loops(KernelText& kernel, const Node& node, const Loop& loop,
+                                                   const Extents& shape, TermId body, bool in_parts) {
   const TermId condition = node.combine == Combine::sum ? addressing_.zero_unless(body) : -1;
   std::vector<std::size_t> deciding, others;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -67,8 +95,25 @@ TermId ProgramWriter::open_loops(KernelText& kernel, const Node& node, const Loo
     const bool decides = condition >= 0 && addressing_.depends_on(condition, loop.places[i]);
     (decides ? deciding : others).push_back(i);
   }
+  std::vector<Extent> lengths;
+  for (const auto* some : {&deciding, &others})
+    for (const std::size_t i : *some) lengths.push_back(shape[i]);
+  const PartOfSum cut = in_parts ? part_of_sum(lengths) : PartOfSum{};
+  OpenLoops made;
+  int opened = 0;
   const auto open = [&](std::size_t i) {
-    kernel.add(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", axis_name(loop.places[i]), shape[i].text()));
+    const std::string name = axis_name(loop.places[i]), end = shape[i].text();
+    const bool ends_part = opened++ == cut.loop;
+    const std::string strip = ends_part && cut.strip > 0 ? fresh_local(kernel) : "";
+    if (!strip.empty())
+      kernel.add(fmt::format("for (int {0} = 0; {0} < {1}; {0} += {2}) {{", strip, end, cut.strip));
+    else
+      kernel.add(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", name, end));
+    ++kernel.indent;
+    if (!ends_part) return;
+    open_part(kernel, made);
+    if (strip.empty()) return;
+    kernel.add(fmt::format("for (int {0} = {1}; {0} < {2} && {0} < {1} + {3}; ++{0}) {{", name, strip, end, cut.strip));
     ++kernel.indent;
   };
   for (const std::size_t i : deciding) open(i);
@@ -78,7 +123,34 @@ TermId ProgramWriter::open_loops(KernelText& kernel, const Node& node, const Loo
     body = addressing_.where_true(body, condition);
   }
   for (const std::size_t i : others) open(i);
-  return body;
+  made.body = body;
+  return made;
+}
+
+// The loop of a block's threads, `cut`: in parts.
+ProgramWriter::OpenLoops ProgramWriter::open_block_loop(KernelText& kernel, TermId body, const std::string& step,
+                                                        const std::string& type, const Extent& length, bool cut) {
+  OpenLoops made{.body = body};
+  std::string begin = "threadIdx.x", more;
+  if (cut) {
+    const std::string strip = fresh_local(kernel);
+    const std::int64_t strip_length = numbers_of_a_part * threads_of_block;
+    kernel.add(fmt::format("for ({0} {1} = 0; {1} < {2}; {1} += {3}) {{", type, strip, length.text(), strip_length));
+    ++kernel.indent;
+    open_part(kernel, made);
+    begin = strip + " + threadIdx.x";
+    more = fmt::format(" && {} - {} < {}", step, strip, strip_length);
+  }
+  kernel.add(fmt::format("for ({0} {1} = {2}; {1} < {3}{4}; {1} += {5}) {{", type, step, begin, length.text(), more,
+                         threads_of_block));
+  ++kernel.indent;
+  return made;
+}
+
+void ProgramWriter::open_part(KernelText& kernel, OpenLoops& loops) {
+  loops.part = fresh_local(kernel);
+  loops.part_indent = kernel.indent;
+  kernel.add(fmt::format("float {} = 0.0f;", loops.part));
 }
 
 // `outer`: what stands for the axes of its elements.
@@ -92,15 +164,26 @@ ProgramWriter::Loop ProgramWriter::loop_of(const Node& node, std::vector<TermId>
   return loop;
 }
 
+// A float that adds thousands of numbers one after the other loses its last digits: the error grows with their number,
+// that of parts with the root of it. Numbers that are added as they are read come slower than doubles are added, and
+// their mean has to be right to the last digit: a norm divides what is left of equal values by almost nothing.
+ProgramWriter::Adding ProgramWriter::adding_of(const Node& node, TermId body, bool block) const {
+  const auto steps = elements_of(node.over).evaluate(sizes_);
+  if (node.combine != Combine::sum || graph_.term(node.body).dtype != Dtype::float32 || !steps.ok())
+    return Adding::plain;
+  const std::int64_t of_a_thread = *steps / (block ? threads_of_block : 1);
+  if (of_a_thread > most_in_floats || (*steps >= fewest_in_doubles && !is_product(graph_, body)))
+    return Adding::in_double;
+  return of_a_thread > 2 * numbers_of_a_part ? Adding::in_parts : Adding::plain;
+}
+
 Result<std::string> ProgramWriter::write_reduction(KernelText& kernel, const Node& node, const Loop& loop,
                                                    const AxisMap& outer, bool block) {
   const bool place = node.combine == Combine::argmax || node.combine == Combine::argmin;
   const Dtype type = graph_.term(node.body).dtype;
   const Extent length = elements_of(node.over);
-  // A float that sums a hundred thousand numbers one after the other has lost the last of its digits.
-  const auto steps = length.evaluate(sizes_);
-  const bool wide = node.combine == Combine::sum && type == Dtype::float32 && steps.ok() &&
-                    *steps / (block ? threads_of_block : 1) > 20'000;
+  const Adding adding = adding_of(node, loop.body, block);
+  const bool wide = adding == Adding::in_double, in_parts = adding == Adding::in_parts;
   const std::string total = fresh_local(kernel);
   const std::string best = place ? fresh_local(kernel) : "";
   const std::string start = number_text(graph_.term(identity_of(graph_, node.combine, type)));
@@ -108,7 +191,7 @@ Result<std::string> ProgramWriter::write_reduction(KernelText& kernel, const Nod
   if (place) kernel.add(fmt::format("int {} = {};", best, block ? "2147483647" : "0"));
   JoinedAxes space = addressing_.joined({loop.body}, loop.places, node.over);
   space.axes.insert(outer.begin(), outer.end());
-  TermId body = addressing_.addressed(loop.body, space.axes);
+  const TermId body = addressing_.addressed(loop.body, space.axes);
   std::vector<std::string> axes;
   for (std::size_t i = 0; i < space.shape.size(); ++i) {
     axes.push_back(axis_name(loop.places[i]));
@@ -116,18 +199,18 @@ Result<std::string> ProgramWriter::write_reduction(KernelText& kernel, const Nod
   }
   const int indent = kernel.indent;
   const std::string step = fresh_local(kernel);
+  OpenLoops loops{.body = body};
   if (block) {
     const std::string type_name = is_large(length) ? "long long" : "int";
-    kernel.add(fmt::format("for ({0} {1} = threadIdx.x; {1} < {2}; {1} += {3}) {{", type_name, step, length.text(),
-                           threads_of_block));
-    ++kernel.indent;
+    loops = open_block_loop(kernel, body, step, type_name, length, in_parts);
     decode(kernel, step, type_name, space.shape, axes);
   } else {
-    body = open_loops(kernel, node, loop, space.shape, body);
+    loops = open_loops(kernel, node, loop, space.shape, body, in_parts);
     if (place) kernel.add(fmt::format("const int {} = {};", step, flat_text(space.shape, axes)));
   }
-  write_step(kernel, node, total, best, step, values_of(kernel, {body}, {})[0]);
+  write_step(kernel, node, loops.part.empty() ? total : loops.part, best, step, values_of(kernel, {loops.body}, {})[0]);
   while (kernel.indent > indent) {
+    if (kernel.indent == loops.part_indent) kernel.add(fmt::format("{} += {};", total, loops.part));
     --kernel.indent;
     kernel.add("}");
   }
