@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace kw::programs {
@@ -112,16 +113,17 @@ class Signature {
       if (term.op == ScalarOp::subtract) op = static_cast<std::uint64_t>(ScalarOp::add), sorted = true;
       if (term.op == ScalarOp::divide) op = static_cast<std::uint64_t>(ScalarOp::multiply), sorted = true;
     }
-    std::vector<std::uint64_t> parts;
+    std::array<std::uint64_t, 3> parts{};  // no operation has more operands
     bool constant = true;
-    for (const TermId part : term.parts) {
-      parts.push_back(of_term(part));
-      constant = constant && parts.back() == constant_mark;
+    const std::size_t count = term.parts.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      parts.at(i) = of_term(term.parts[i]);
+      constant = constant && parts[i] == constant_mark;
     }
     if (constant) return constant_mark;
-    if (sorted) std::sort(parts.begin(), parts.end());
+    if (sorted) std::sort(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(count));
     std::uint64_t made = 1000 + op;
-    for (const std::uint64_t part : parts) made = mixed(made, part);
+    for (std::size_t i = 0; i < count; ++i) made = mixed(made, parts[i]);
     return made;
   }
 

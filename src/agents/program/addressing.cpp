@@ -1,46 +1,45 @@
 #include "agents/program/addressing.h"
 
 #include <algorithm>
-#include <set>
 
 namespace kw::program {
 namespace {
 
-std::vector<TermId> indices_of(const Term& load) {
-  return {load.parts.begin(), load.parts.end() - (load.guarded ? 1 : 0)};
+std::span<const TermId> indices_of(const Term& load) {
+  return std::span(load.parts.begin(), load.parts.size()).first(load.parts.size() - (load.guarded ? 1 : 0));
 }
 
 }  // namespace
 
-TermId Addressing::rebuilt(const Term& from, const std::vector<TermId>& parts) {
+TermId Addressing::rebuilt(const Term& from, const TermParts& parts) {
   if (from.op == ScalarOp::select) return graph_.select(parts[0], parts[1], parts[2]);
   if (from.op == ScalarOp::cast) return graph_.cast(parts[0], from.dtype);
   return graph_.apply(from.op, parts[0], parts.size() > 1 ? parts[1] : -1);
 }
 
 TermId Addressing::resolved(TermId body) {
-  std::map<TermId, TermId> done;
+  TermMap done;
   return resolve(body, done);
 }
 
-TermId Addressing::resolve(TermId id, std::map<TermId, TermId>& done) {
+TermId Addressing::resolve(TermId id, TermMap& done) {
   if (graph_.beyond_limits()) return 0;
-  if (const auto found = done.find(id); found != done.end()) return found->second;
-  const Term from = graph_.term(id);
+  if (const int* found = done.find(id)) return *found;
+  const Term& from = graph_.term(id);
   TermId made = id;
   if (from.kind == TermKind::operation) {
-    std::vector<TermId> parts;
+    TermParts parts;
     for (const TermId part : from.parts) parts.push_back(resolve(part, done));
-    made = rebuilt(from, parts);
+    if (parts != from.parts) made = rebuilt(from, parts);
   } else if (from.kind == TermKind::load) {
     made = resolve_load(from, done);
   }
-  done.emplace(id, made);
+  done.add(id, made);
   return made;
 }
 
-TermId Addressing::resolve_load(const Term& from, std::map<TermId, TermId>& done) {
-  const std::vector<TermId> indices = indices_of(from);
+TermId Addressing::resolve_load(const Term& from, TermMap& done) {
+  const std::span<const TermId> indices = indices_of(from);
   const Node& node = graph_.node(from.node);
   if (!own_memory(from.node) && node.kind == NodeKind::map) {
     const TermId guard = from.guarded ? from.parts.back() : -1;
@@ -51,7 +50,7 @@ TermId Addressing::resolve_load(const Term& from, std::map<TermId, TermId>& done
     }
     return resolve(made, done);
   }
-  std::vector<TermId> parts;
+  TermParts parts;
   for (const TermId index : indices) parts.push_back(resolve(index, done));
   return graph_.load(from.node, parts, from.guarded ? resolve(from.parts.back(), done) : -1);
 }
@@ -71,19 +70,13 @@ JoinedAxes Addressing::joined(const std::vector<TermId>& roots, const std::vecto
     with_next[static_cast<std::size_t>(axis)] = false;
     if (axis > 0) with_next[static_cast<std::size_t>(axis) - 1] = false;
   };
-  std::set<TermId> seen;
-  std::vector<TermId> open = roots;
   for (const TermId root : roots)
     if (const int axis = member(root); axis >= 0) part(axis);
-  while (!open.empty()) {
-    const TermId at = open.back();
-    open.pop_back();
-    if (!seen.insert(at).second) continue;
+  for (const TermId at : graph_.terms_of(roots)) {
     const Term& term = graph_.term(at);
     const bool memory = term.kind == TermKind::load && own_memory(term.node);
-    const std::size_t rank = memory ? indices_of(term).size() : 0;
+    const std::size_t rank = memory ? term.parts.size() - (term.guarded ? 1 : 0) : 0;
     for (std::size_t p = 0; p < term.parts.size(); ++p) {
-      open.push_back(term.parts[p]);
       const int axis = member(term.parts[p]);
       if (axis < 0) continue;
       if (p >= rank) {
@@ -110,32 +103,32 @@ JoinedAxes Addressing::joined(const std::vector<TermId>& roots, const std::vecto
 }
 
 TermId Addressing::addressed(TermId body, const AxisMap& axes) {
-  std::map<TermId, TermId> done;
+  TermMap done;
   return address(body, axes, done);
 }
 
-TermId Addressing::address(TermId id, const AxisMap& axes, std::map<TermId, TermId>& done) {
+TermId Addressing::address(TermId id, const AxisMap& axes, TermMap& done) {
   if (graph_.beyond_limits()) return 0;
-  if (const auto found = done.find(id); found != done.end()) return found->second;
-  const Term from = graph_.term(id);
+  if (const int* found = done.find(id)) return *found;
+  const Term& from = graph_.term(id);
   TermId made = id;
   if (from.kind == TermKind::axis) {
     if (const auto other = axes.find(from.whole); other != axes.end()) made = other->second;
   } else if (from.kind == TermKind::operation) {
-    std::vector<TermId> parts;
+    TermParts parts;
     for (const TermId part : from.parts) parts.push_back(address(part, axes, done));
-    made = rebuilt(from, parts);
+    if (parts != from.parts) made = rebuilt(from, parts);
   } else if (from.kind == TermKind::load) {
-    std::vector<TermId> parts;
+    TermParts parts;
     for (const TermId index : indices_of(from)) parts.push_back(address(index, axes, done));
     const TermId guard = from.guarded ? address(from.parts.back(), axes, done) : -1;
     if (own_memory(from.node)) {
-      const TermId offset = offset_of(graph_.node(from.node), parts);
-      parts = offset < 0 ? std::vector<TermId>{} : std::vector<TermId>{offset};
+      const TermId offset = offset_of(from.node, parts);
+      parts = offset < 0 ? TermParts{} : TermParts{offset};
     }
     made = graph_.load(from.node, parts, guard);
   }
-  done.emplace(id, made);
+  done.add(id, made);
   return made;
 }
 
@@ -163,18 +156,18 @@ TermId Addressing::zero_unless(TermId body) const {
 }
 
 TermId Addressing::where_true(TermId body, TermId condition) {
-  std::map<TermId, TermId> done;
+  TermMap done;
   return simplify(body, condition, done);
 }
 
-TermId Addressing::simplify(TermId id, TermId condition, std::map<TermId, TermId>& done) {
+TermId Addressing::simplify(TermId id, TermId condition, TermMap& done) {
   if (graph_.beyond_limits()) return 0;
   if (id == condition) return graph_.whole(1, Dtype::boolean);
-  if (const auto found = done.find(id); found != done.end()) return found->second;
-  const Term from = graph_.term(id);
+  if (const int* found = done.find(id)) return *found;
+  const Term& from = graph_.term(id);
   TermId made = id;
   if (from.kind == TermKind::operation || from.kind == TermKind::load) {
-    std::vector<TermId> parts;
+    TermParts parts;
     for (const TermId part : from.parts) parts.push_back(simplify(part, condition, done));
     if (from.kind == TermKind::operation) {
       made = rebuilt(from, parts);
@@ -185,26 +178,27 @@ TermId Addressing::simplify(TermId id, TermId condition, std::map<TermId, TermId
       made = graph_.load(from.node, parts, guard);
     }
   }
-  done.emplace(id, made);
+  done.add(id, made);
   return made;
 }
 
 bool Addressing::depends_on(TermId body, std::int64_t place) const {
-  std::set<TermId> seen;
-  std::vector<TermId> open{body};
-  while (!open.empty()) {
-    const TermId at = open.back();
-    open.pop_back();
-    if (!seen.insert(at).second) continue;
-    const Term& term = graph_.term(at);
-    if (term.kind == TermKind::axis && term.whole == place) return true;
-    open.insert(open.end(), term.parts.begin(), term.parts.end());
-  }
-  return false;
+  const std::vector<TermId> terms = graph_.terms_of({&body, 1});
+  return std::any_of(terms.begin(), terms.end(), [&](TermId each) {
+    return graph_.term(each).kind == TermKind::axis && graph_.term(each).whole == place;
+  });
 }
 
-TermId Addressing::offset_of(const Node& node, const std::vector<TermId>& indices) {
-  const Dtype type = is_large_(elements_of(node.shape)) ? Dtype::int64 : Dtype::int32;
+// What counts the elements of a node.
+Dtype Addressing::index_type(NodeId id) {
+  const auto [found, is_new] = index_types_.try_emplace(id, Dtype::int32);
+  if (is_new && is_large_(elements_of(graph_.node(id).shape))) found->second = Dtype::int64;
+  return found->second;
+}
+
+TermId Addressing::offset_of(NodeId id, const TermParts& indices) {
+  const Node& node = graph_.node(id);
+  const Dtype type = index_type(id);
   TermId offset = -1;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const TermId index = graph_.cast(indices[i], type);

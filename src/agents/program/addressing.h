@@ -9,6 +9,7 @@
 
 #include "agents/program/graph.h"
 #include "agents/program/schedule.h"
+#include "agents/program/term_map.h"
 
 namespace kw::program {
 
@@ -43,17 +44,19 @@ class Addressing {
   bool depends_on(TermId body, std::int64_t place) const;
 
  private:
-  TermId resolve(TermId id, std::map<TermId, TermId>& done);
-  TermId resolve_load(const Term& from, std::map<TermId, TermId>& done);
-  TermId address(TermId id, const AxisMap& axes, std::map<TermId, TermId>& done);
-  TermId simplify(TermId id, TermId condition, std::map<TermId, TermId>& done);
-  TermId offset_of(const Node& node, const std::vector<TermId>& indices);
-  TermId rebuilt(const Term& from, const std::vector<TermId>& parts);
+  TermId resolve(TermId id, TermMap& done);
+  TermId resolve_load(const Term& from, TermMap& done);
+  TermId address(TermId id, const AxisMap& axes, TermMap& done);
+  TermId simplify(TermId id, TermId condition, TermMap& done);
+  TermId offset_of(NodeId id, const TermParts& indices);
+  Dtype index_type(NodeId id);
+  TermId rebuilt(const Term& from, const TermParts& parts);
   bool own_memory(NodeId id) const { return schedule_.own_memory[static_cast<std::size_t>(id)]; }
 
   Graph& graph_;
   const Schedule& schedule_;
   std::function<bool(const Extent&)> is_large_;
+  std::map<NodeId, Dtype> index_types_;
 };
 
 }  // namespace kw::program

@@ -1,5 +1,6 @@
 #include "agents/program/device_functions.h"
 
+#include <array>
 #include <utility>
 
 namespace kw::program {
@@ -83,19 +84,22 @@ __device__ int frexp_exponent(T a) {
 )"},
 };
 
-// `greater(`, and not the end of `is_greater(`.
-bool calls(std::string_view text, std::string_view name) {
-  for (std::size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1))
-    if (at == 0 || (text[at - 1] != '_' && (text[at - 1] < 'a' || text[at - 1] > 'z'))) return true;
-  return false;
-}
+bool is_word(char c) { return c == '_' || (c >= 'a' && c <= 'z'); }
 
 }  // namespace
 
 std::string device_functions(std::string_view text) {
+  std::array<bool, std::size(functions)> called{};
+  for (std::size_t open = text.find('('); open != std::string_view::npos; open = text.find('(', open + 1)) {
+    std::size_t begin = open;
+    while (begin > 0 && is_word(text[begin - 1])) --begin;
+    const std::string_view word = text.substr(begin, open + 1 - begin);
+    for (std::size_t i = 0; i < called.size() && word.size() > 1; ++i)
+      called[i] = called[i] || functions[i].first == word;
+  }
   std::string made;
-  for (const auto& [name, body] : functions)
-    if (calls(text, name)) made += std::string(body) + "\n";
+  for (std::size_t i = 0; i < called.size(); ++i)
+    if (called[i]) made.append(functions[i].second) += "\n";
   return made;
 }
 

@@ -4,10 +4,10 @@
 // algebra.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -30,7 +30,7 @@ class Extent {
 
   // In the syntax of kernel/task and of C++: `(width - 3) / 2 + 1`.
   std::string text() const;
-  std::vector<std::string> names() const;
+  std::vector<std::string> names() const;  // of sizes, in no order that means anything
   Result<std::int64_t> evaluate(const Sizes& sizes) const;
 
   friend Extent operator+(const Extent& left, const Extent& right);
@@ -39,14 +39,21 @@ class Extent {
   // Rounds down, for a numerator that is not negative; exact where the division has no rest.
   friend Extent quotient(const Extent& numerator, const Extent& denominator);
   friend bool operator==(const Extent& left, const Extent& right) = default;
+  std::size_t hash() const;
 
   static constexpr std::size_t max_products = 64;
 
  private:
-  using Product = std::vector<std::string>;  // its factors, sorted: size names, and quotients as text
-  void add(const Product& product, std::int64_t factor);
+  // Its factors, sorted, with a zero byte between two: size names, and quotients as text. Most are one short name,
+  // which a string keeps in itself, and they compare as lists of factors do. Extents are made and copied by the
+  // thousand.
+  using Product = std::string;
+  void add(std::string_view product, std::int64_t factor);
+  // Without a word about what is wrong.
+  std::optional<std::int64_t> value_at(const Sizes& sizes) const;
 
-  std::map<Product, std::int64_t> products_;  // none is 0; the empty product is the constant
+  std::int64_t constant_ = 0;
+  std::vector<std::pair<Product, std::int64_t>> products_;  // in order; no factor is 0, no product empty
   bool broken_ = false;
 };
 

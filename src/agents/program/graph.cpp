@@ -6,7 +6,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <set>
+
+#include "agents/program/term_map.h"
 
 namespace kw::program {
 namespace {
@@ -18,25 +19,51 @@ bool is_number(const Term& term, double value) {
 }
 Scalar scalar_of(const Term& term) { return {term.real, term.whole}; }
 
-std::string key_of(const Term& term) {
-  std::string key = fmt::format("{} {} {} {} {} {} {}", static_cast<int>(term.kind), static_cast<int>(term.op),
-                                static_cast<int>(term.dtype), std::bit_cast<std::uint64_t>(term.real), term.whole,
-                                term.node, term.guarded);
-  for (const TermId part : term.parts) key += fmt::format(" {}", part);
-  if (term.kind == TermKind::extent) key += " " + term.extent.text();
-  return key;
+std::size_t hash_of(const Term& term) {
+  std::uint64_t made = static_cast<std::uint64_t>(term.kind) | static_cast<std::uint64_t>(term.op) << 8 |
+                       static_cast<std::uint64_t>(term.dtype) << 16 | static_cast<std::uint64_t>(term.guarded) << 24;
+  const auto add = [&](std::uint64_t value) { made = (made ^ (made >> 29) ^ value) * 0x9E3779B97F4A7C15u; };
+  add(std::bit_cast<std::uint64_t>(term.real));
+  add(static_cast<std::uint64_t>(term.whole));
+  add(static_cast<std::uint64_t>(term.node));
+  for (const TermId part : term.parts) add(static_cast<std::uint64_t>(part));
+  if (term.kind == TermKind::extent) add(term.extent.hash());
+  return made ^ (made >> 32);
+}
+
+// Numbers bit by bit: 0 and -0 are two, and a NaN is itself.
+bool is_same(const Term& one, const Term& other) {
+  return one.kind == other.kind && one.op == other.op && one.dtype == other.dtype &&
+         std::bit_cast<std::uint64_t>(one.real) == std::bit_cast<std::uint64_t>(other.real) &&
+         one.whole == other.whole && one.node == other.node && one.guarded == other.guarded &&
+         one.parts == other.parts && (one.kind != TermKind::extent || one.extent == other.extent);
 }
 
 }  // namespace
+
+// Where the term stands in the table, or would stand.
+std::size_t Graph::slot_of(const Term& term) const {
+  std::size_t slot = hash_of(term) & (slots_.size() - 1);
+  while (slots_[slot] >= 0 && !is_same(this->term(slots_[slot]), term)) slot = (slot + 1) & (slots_.size() - 1);
+  return slot;
+}
 
 TermId Graph::keep(Term term) {
   if (terms_.size() >= limits.terms) {
     beyond_limits_ = true;
     return 0;
   }
-  const auto [found, is_new] = known_.try_emplace(key_of(term), static_cast<TermId>(terms_.size()));
-  if (is_new) terms_.push_back(std::move(term));
-  return found->second;
+  if (slots_.size() < 2 * (terms_.size() + 1)) {
+    constexpr std::size_t fewest = 512;
+    slots_.assign(std::max(fewest, 2 * slots_.size()), -1);
+    for (std::size_t i = 0; i < terms_.size(); ++i) slots_[slot_of(terms_[i])] = static_cast<TermId>(i);
+  }
+  TermId& known = slots_[slot_of(term)];
+  if (known < 0) {
+    known = static_cast<TermId>(terms_.size());
+    terms_.push_back(std::move(term));
+  }
+  return known;
 }
 
 TermId Graph::real(double value, Dtype dtype) {
@@ -70,12 +97,16 @@ TermId Graph::axis(int place) {
   return keep(std::move(term));
 }
 
-TermId Graph::load(NodeId node, std::vector<TermId> indices, TermId guard) {
+TermId Graph::load(NodeId node, std::span<const TermId> indices, TermId guard) {
+  if (indices.size() >= TermParts::most) {
+    beyond_limits_ = true;
+    return 0;
+  }
   Term term;
   term.kind = TermKind::load;
   term.dtype = computed_as(this->node(node).dtype);
   term.node = node;
-  term.parts = std::move(indices);
+  term.parts = TermParts(indices);
   if (guard >= 0 && !is_number(this->term(guard), 1)) {
     term.guarded = true;
     term.parts.push_back(guard);
@@ -128,7 +159,7 @@ TermId Graph::apply(ScalarOp op, TermId left, TermId right) {
   made.kind = TermKind::operation;
   made.op = op;
   made.dtype = gives_bool(op) ? Dtype::boolean : op == ScalarOp::frexp_exponent ? Dtype::int32 : term(left).dtype;
-  made.parts = right < 0 ? std::vector<TermId>{left} : std::vector<TermId>{left, right};
+  made.parts = right < 0 ? TermParts{left} : TermParts{left, right};
   const TermId simpler = folded(made);
   return simpler >= 0 ? simpler : keep(std::move(made));
 }
@@ -166,21 +197,21 @@ TermId Graph::cast(TermId value, Dtype to) {
 }
 
 TermId Graph::substitute(TermId body, std::span<const TermId> axes, TermId guard) {
-  std::map<TermId, TermId> done;
+  TermMap done;
   return substituted(body, axes, guard, done);
 }
 
 // Parts have smaller numbers, and a body is as deep as its chain of operations: bounded by the limit on terms in
 // theory, by the depth of Python's text times the longest lowering in fact.
-TermId Graph::substituted(TermId body, std::span<const TermId> axes, TermId guard, std::map<TermId, TermId>& done) {
+TermId Graph::substituted(TermId body, std::span<const TermId> axes, TermId guard, TermMap& done) {
   if (beyond_limits_) return 0;
-  if (const auto found = done.find(body); found != done.end()) return found->second;
-  const Term from = term(body);
+  if (const int* found = done.find(body)) return *found;
+  const Term& from = term(body);
   TermId made = body;
   if (from.kind == TermKind::axis) {
     made = from.whole < static_cast<std::int64_t>(axes.size()) ? axes[static_cast<std::size_t>(from.whole)] : body;
   } else if (from.kind == TermKind::load || from.kind == TermKind::operation) {
-    std::vector<TermId> parts;
+    TermParts parts;
     for (const TermId part : from.parts) parts.push_back(substituted(part, axes, guard, done));
     if (from.kind == TermKind::load) {
       TermId condition = guard;
@@ -188,7 +219,9 @@ TermId Graph::substituted(TermId body, std::span<const TermId> axes, TermId guar
         condition = guard < 0 ? parts.back() : apply(ScalarOp::logical_and, guard, parts.back());
         parts.pop_back();
       }
-      made = load(from.node, std::move(parts), condition);
+      made = load(from.node, parts, condition);
+    } else if (parts == from.parts) {
+      made = body;
     } else if (from.op == ScalarOp::select) {
       made = select(parts[0], parts[1], parts[2]);
     } else if (from.op == ScalarOp::cast) {
@@ -197,7 +230,7 @@ TermId Graph::substituted(TermId body, std::span<const TermId> axes, TermId guar
       made = apply(from.op, parts[0], parts.size() > 1 ? parts[1] : -1);
     }
   }
-  done.emplace(body, made);
+  done.add(body, made);
   return made;
 }
 
@@ -213,18 +246,30 @@ NodeId Graph::add(Node node) {
   return static_cast<NodeId>(nodes_.size()) - 1;
 }
 
+std::vector<TermId> Graph::terms_of(std::span<const TermId> roots) const {
+  std::vector<TermId> found;
+  if (roots.empty()) return found;
+  found.reserve(64);
+  std::vector<bool> seen(static_cast<std::size_t>(*std::max_element(roots.begin(), roots.end())) + 1);
+  const auto see = [&](TermId each) {
+    if (!seen[static_cast<std::size_t>(each)]) found.push_back(each);
+    seen[static_cast<std::size_t>(each)] = true;
+  };
+  for (const TermId root : roots) see(root);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (const TermId part : term(found[i]).parts) see(part);
+  std::sort(found.begin(), found.end());  // a term's parts have smaller numbers
+  return found;
+}
+
 std::vector<NodeId> Graph::loads_of(TermId body) const {
-  std::set<TermId> seen;
-  std::set<NodeId> found;
-  std::vector<TermId> open{body};
-  while (!open.empty()) {
-    const TermId at = open.back();
-    open.pop_back();
-    if (at < 0 || !seen.insert(at).second) continue;
-    if (term(at).kind == TermKind::load) found.insert(term(at).node);
-    open.insert(open.end(), term(at).parts.begin(), term(at).parts.end());
-  }
-  return {found.begin(), found.end()};
+  std::vector<NodeId> found;
+  if (body < 0) return found;
+  for (const TermId each : terms_of({&body, 1}))
+    if (term(each).kind == TermKind::load) found.push_back(term(each).node);
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 TermId identity_of(Graph& graph, Combine combine, Dtype dtype) {

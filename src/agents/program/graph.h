@@ -17,18 +17,17 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "agents/program/extent.h"
 #include "agents/program/scalar_operation.h"
+#include "agents/program/term_parts.h"
 #include "kernel/task/task.h"
 
 namespace kw::program {
 
-using TermId = int;
 using NodeId = int;
 
 enum class TermKind : std::uint8_t {
@@ -40,6 +39,8 @@ enum class TermKind : std::uint8_t {
   operation,  // `op` of the parts
 };
 
+class TermMap;
+
 struct Term {
   TermKind kind = TermKind::whole;
   ScalarOp op = ScalarOp::add;
@@ -50,7 +51,7 @@ struct Term {
   NodeId node = -1;
   bool guarded = false;  // load: where the last part is false, nothing is read and the value is 0
   Extent extent;
-  std::vector<TermId> parts;
+  TermParts parts;
 };
 
 enum class NodeKind : std::uint8_t { input, map, reduce, scan, scatter };
@@ -106,7 +107,10 @@ class Graph {
   TermId whole(std::int64_t value, Dtype dtype = Dtype::int32);
   TermId extent(const Extent& extent, Dtype dtype = Dtype::int32);
   TermId axis(int place);
-  TermId load(NodeId node, std::vector<TermId> indices, TermId guard = -1);
+  TermId load(NodeId node, std::span<const TermId> indices, TermId guard = -1);
+  TermId load(NodeId node, std::initializer_list<TermId> indices, TermId guard = -1) {
+    return load(node, std::span(indices.begin(), indices.size()), guard);
+  }
   // Operands of one type; the result is of that type, or bool for a comparison.
   TermId apply(ScalarOp op, TermId left, TermId right = -1);
   TermId select(TermId condition, TermId yes, TermId no);
@@ -116,6 +120,9 @@ class Graph {
 
   NodeId add(Node node);
 
+  // These terms and all parts of parts, each once, parts first.
+  std::vector<TermId> terms_of(std::span<const TermId> roots) const;
+
   // Which nodes a term loads, each once, in order.
   std::vector<NodeId> loads_of(TermId body) const;
 
@@ -123,12 +130,13 @@ class Graph {
 
  private:
   TermId keep(Term term);
+  std::size_t slot_of(const Term& term) const;
   TermId folded(const Term& term);
-  TermId substituted(TermId body, std::span<const TermId> axes, TermId guard, std::map<TermId, TermId>& done);
+  TermId substituted(TermId body, std::span<const TermId> axes, TermId guard, TermMap& done);
 
   std::deque<Term> terms_;  // references stay good while a graph grows
   std::deque<Node> nodes_;
-  std::map<std::string, TermId> known_;
+  std::vector<TermId> slots_;  // a hash table of all terms; -1: free
   bool beyond_limits_ = false;
 };
 

@@ -136,7 +136,7 @@ TermId Lowering::read(NodeId node, const Axes& at, TermId guard) {
   Axes indices(at.end() - static_cast<std::ptrdiff_t>(own.size()), at.end());
   for (std::size_t i = 0; i < own.size(); ++i)
     if (is_one(own[i])) indices[i] = index(0);
-  return graph.load(node, std::move(indices), guard);
+  return graph.load(node, indices, guard);
 }
 
 Extents Lowering::broadcast(const Extents& left, const Extents& right) {

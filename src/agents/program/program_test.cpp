@@ -21,6 +21,39 @@ TEST(Extents, HaveOneForm) {
   EXPECT_NE(extent("w + 1"), extent("w"));
 }
 
+TEST(Extents, HaveTheValueOfTheirText) {
+  const Sizes sizes{{"h", 7}, {"w", 10}, {"wide", 3}};
+  for (const char* text : {"0", "-3", "h * w * h - 2 * wide + 4", "(w * h - 3) / (2 * h) + 1", "w - wide * w",
+                           "h * ((w - 1) / 4) * wide", "(h - 9) / 2"}) {
+    const Extent made = extent(text);
+    EXPECT_EQ(made.evaluate(sizes).value(), Expression::parse(made.text())->evaluate(sizes).value()) << text;
+    EXPECT_EQ(extent(made.text()), made) << made.text();
+    EXPECT_EQ(extent(made.text()).hash(), made.hash());
+  }
+  EXPECT_EQ(extent("wide * h + w * 2").text(), "h * wide + 2 * w");
+  const auto unknown = extent("h * depth").evaluate(sizes);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().message.find("'depth'"), std::string::npos);
+  EXPECT_FALSE(extent("h * h").evaluate({{"h", std::int64_t{1} << 40}}).ok());
+}
+
+TEST(Terms, AreKeptOnce) {
+  Graph graph;
+  const TermId first = graph.apply(ScalarOp::add, graph.axis(0), graph.extent(extent("h * w")));
+  EXPECT_NE(graph.real(0.0), graph.real(-0.0));
+  for (int i = 0; i < 2000; ++i) graph.whole(i);  // more than a small table holds
+  const Graph copy = graph;
+  for (Graph each : {graph, copy}) {
+    const std::size_t before = each.term_count();
+    EXPECT_EQ(each.apply(ScalarOp::add, each.axis(0), each.extent(extent("w * h"))), first);
+    EXPECT_EQ(each.whole(1999), graph.whole(1999));
+    EXPECT_EQ(each.term_count(), before);
+  }
+  const NodeId node = graph.add(Node{});
+  graph.load(node, std::vector<TermId>(TermParts::most, first));
+  EXPECT_TRUE(graph.beyond_limits());
+}
+
 // y[rows, cols] of x[rows, cols] = 0, 1, 2, ... and w[cols] = 1, 2, ...
 Task task_of(const std::string& body, const std::string& y_shape = "rows,cols") {
   Task task;

@@ -2,6 +2,7 @@
 // What write_program() works with; for its own sources only. write_program.cpp has the file and the launches,
 // write_stages.cpp one kernel for each kind of node, write_reductions.cpp the loops of reductions.
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -27,16 +28,21 @@ std::string stored_text(const std::string& value, Dtype computed, Dtype stored);
 
 // The body of a kernel while it is written.
 struct KernelText {
-  std::vector<std::string> lines;
+  std::string lines;
   std::set<NodeId> reads;
-  std::set<std::string> sizes;
+  std::vector<std::string> sizes;  // each once
   std::set<std::int64_t> axes;
   int locals = 0;
   int indent = 1;
 
-  void add(const std::string& line) { lines.push_back(std::string(static_cast<std::size_t>(indent) * 2, ' ') + line); }
+  void add(std::string_view line) {
+    lines.append(static_cast<std::size_t>(indent) * 2, ' ');
+    lines.append(line) += '\n';
+  }
+  bool has_size(const std::string& name) const { return std::find(sizes.begin(), sizes.end(), name) != sizes.end(); }
   void note(const Extent& extent) {
-    for (const std::string& name : extent.names()) sizes.insert(name);
+    for (std::string& name : extent.names())
+      if (!has_size(name)) sizes.push_back(std::move(name));
   }
 };
 
@@ -111,6 +117,7 @@ class ProgramWriter {
   std::string file() const;
 
   const Task& task_;
+  const std::vector<Sizes> all_sizes_;
   Graph graph_;
   Sizes sizes_;
   Schedule schedule_;

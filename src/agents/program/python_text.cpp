@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "agents/program/python_tokens.h"
 
@@ -182,16 +183,26 @@ class Parser {
     return left;
   }
 
-  int level(std::size_t place) {
-    static const std::array<std::vector<std::string_view>, 6> levels{
-        {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%", "@"}}};
-    if (place == levels.size()) return signed_value();
+  // How strongly an operator between two values binds; 0: it is none.
+  static int strength_of(std::string_view sign) {
+    using Entry = std::pair<std::string_view, int>;
+    static constexpr std::array known{Entry{"+", 5},  Entry{"-", 5},  Entry{"*", 6}, Entry{"/", 6},
+                                      Entry{"@", 6},  Entry{"//", 6}, Entry{"%", 6}, Entry{"<<", 4},
+                                      Entry{">>", 4}, Entry{"&", 3},  Entry{"^", 2}, Entry{"|", 1}};
+    for (const auto& [each, strength] : known)
+      if (each == sign) return strength;
+    return 0;
+  }
+
+  // Values with operators between them that bind at least so strongly.
+  int level(int least) {
     const std::size_t first = at_;
-    int left = level(place + 1);
-    while (!failed_ && peek().kind == Token::Kind::sign &&
-           std::find(levels[place].begin(), levels[place].end(), peek().text) != levels[place].end()) {
+    int left = signed_value();
+    while (!failed_ && peek().kind == Token::Kind::sign) {
+      const int strength = strength_of(peek().text);
+      if (strength < std::max(least, 1)) break;
       const std::string sign = tokens_[at_++].text;
-      const int right = level(place + 1);
+      const int right = level(strength + 1);
       left = node(first, PythonKind::binary, sign, {left, right});
     }
     return left;

@@ -1,8 +1,6 @@
 #include "agents/program/schedule.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 namespace kw::program {
 namespace {
@@ -29,7 +27,11 @@ class Scheduler {
         heavy_(count_),
         cost_(count_),
         size_(count_),
-        depth_(count_) {
+        depth_(count_),
+        terms_(count_),
+        elements_(count_),
+        steps_(count_),
+        reduced_(count_) {
     made_.own_memory.resize(count_);
   }
 
@@ -48,23 +50,15 @@ class Scheduler {
     return roots;
   }
 
-  std::vector<TermId> terms_of(const Node& node) const {
-    std::set<TermId> seen;
-    std::vector<TermId> open = roots_of(node);
-    while (!open.empty()) {
-      const TermId at = open.back();
-      open.pop_back();
-      if (!seen.insert(at).second) continue;
-      open.insert(open.end(), graph_.term(at).parts.begin(), graph_.term(at).parts.end());
-    }
-    return {seen.begin(), seen.end()};
-  }
-
   void find_needed() {
     for (const NodeId output : graph_.outputs) needed_[static_cast<std::size_t>(output)] = true;
     for (std::size_t i = count_; i-- > 0;) {
       if (!needed_[i]) continue;
-      for (const TermId term : terms_of(graph_.node(static_cast<NodeId>(i)))) {
+      const Node& node = graph_.node(static_cast<NodeId>(i));
+      terms_[i] = graph_.terms_of(roots_of(node));
+      elements_[i] = elements(node.shape);
+      steps_[i] = elements(node.over);
+      for (const TermId term : terms_[i]) {
         if (graph_.term(term).kind != TermKind::load) continue;
         const auto from = static_cast<std::size_t>(graph_.term(term).node);
         needed_[from] = true;
@@ -82,6 +76,8 @@ class Scheduler {
     return made;
   }
 
+  double elements_of(NodeId id) const { return elements_[static_cast<std::size_t>(id)]; }
+
   // The one reader is a map that reads each element once, at its own place.
   bool read_in_place(NodeId id) const {
     const auto& sites = sites_[static_cast<std::size_t>(id)];
@@ -89,24 +85,24 @@ class Scheduler {
     const Node& reader = graph_.node(sites[0].reader);
     const Term& load = graph_.term(sites[0].load);
     if (reader.kind != NodeKind::map || load.guarded) return false;
-    std::set<std::int64_t> axes;
+    std::vector<std::int64_t> axes;
     for (const TermId part : load.parts) {
       const Term& index = graph_.term(part);
       if (index.kind == TermKind::axis) {
-        if (!axes.insert(index.whole).second) return false;
+        if (std::find(axes.begin(), axes.end(), index.whole) != axes.end()) return false;
+        axes.push_back(index.whole);
       } else if (index.kind != TermKind::whole) {
         return false;
       }
     }
-    return elements(reader.shape) == elements(graph_.node(id).shape);
+    return elements_of(sites[0].reader) == elements_of(id);
   }
 
   bool read_often(NodeId id) const {
-    const double own = elements(graph_.node(id).shape);
+    const double own = elements_of(id);
     return std::any_of(sites_[static_cast<std::size_t>(id)].begin(), sites_[static_cast<std::size_t>(id)].end(),
                        [&](const Site& site) {
-                         const Node& reader = graph_.node(site.reader);
-                         return elements(reader.shape) * elements(reader.over) > 3 * own;
+                         return elements_of(site.reader) * steps_[static_cast<std::size_t>(site.reader)] > 3 * own;
                        });
   }
 
@@ -118,8 +114,8 @@ class Scheduler {
       return;
     }
     bool heavy = node.kind == NodeKind::reduce, block = false;
-    double reduced = node.kind == NodeKind::reduce ? elements(node.over) : 0;
-    for (const TermId term : terms_of(node)) {
+    double reduced = node.kind == NodeKind::reduce ? steps_[at] : 0;
+    for (const TermId term : terms_[at]) {
       const Term& each = graph_.term(term);
       ++size_[at];
       cost_[at] += each.kind == TermKind::operation ? operation_of(each.op).cost : 1;
@@ -130,10 +126,10 @@ class Scheduler {
       cost_[at] += cost_[from];
       size_[at] += size_[from];
       depth_[at] = std::max(depth_[at], depth_[from] + 1);
-      reduced = std::max(reduced, reduced_[each.node]);
+      reduced = std::max(reduced, reduced_[from]);
     }
     heavy_[at] = heavy;
-    reduced_[id] = reduced;
+    reduced_[at] = reduced;
     const bool output = std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
     bool own = output || node.kind == NodeKind::scan || node.kind == NodeKind::scatter;
     own = own || size_[at] > largest_body || depth_[at] > deepest_body;
@@ -146,7 +142,7 @@ class Scheduler {
     if (heavy) {
       // A block's own cost, to put its threads' parts together, is that of hundreds of steps; it pays where they are
       // many, or where there are too few elements to keep a device busy.
-      const double outputs = elements(node.shape);
+      const double outputs = elements_of(id);
       block = reduced >= 64 && reduced >= outputs / 8 && outputs <= 65'536;
     }
     made_.stages.push_back({id, block});
@@ -159,7 +155,9 @@ class Scheduler {
   std::vector<std::vector<Site>> sites_;
   std::vector<bool> heavy_;  // a reduction, or what holds one that is computed inside of it
   std::vector<int> cost_, size_, depth_;
-  std::map<NodeId, double> reduced_;  // elements of the longest reduction inside
+  std::vector<std::vector<TermId>> terms_;  // of each node that is needed
+  std::vector<double> elements_, steps_;    // of its shape, of what it reduces
+  std::vector<double> reduced_;             // elements of the longest reduction inside
   Schedule made_;
 };
 

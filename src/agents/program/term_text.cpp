@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
+
+#include "agents/program/joined_text.h"
+#include "agents/program/term_map.h"
 
 namespace kw::program {
 namespace {
@@ -42,95 +44,113 @@ std::string number_text(const Term& constant) {
   return constant.real < 0 || text.starts_with('-') ? "(" + text + ")" : text;
 }
 
-TermText write_terms(const Graph& graph, const std::vector<TermId>& terms, const TermNames& names) {
-  std::map<TermId, int> uses;  // in order: a term's parts come first
-  std::vector<TermId> open = terms;
-  for (const TermId term : terms) ++uses[term];
-  std::set<TermId> seen;
-  while (!open.empty()) {
-    const TermId at = open.back();
-    open.pop_back();
-    if (!seen.insert(at).second) continue;
-    uses.try_emplace(at, 0);
-    for (const TermId part : graph.term(at).parts) {
-      ++uses[part];
-      open.push_back(part);
-    }
+namespace {
+
+class TermWriter {
+ public:
+  TermWriter(const Graph& graph, const TermNames& names) : graph_(graph), names_(names) {}
+
+  TermText write(const std::vector<TermId>& wanted) {
+    const std::vector<TermId> terms = graph_.terms_of(wanted);  // parts come first
+    for (std::size_t i = 0; i < terms.size(); ++i) places_.add(terms[i], static_cast<int>(i));
+    uses_.resize(terms.size());
+    texts_.resize(terms.size());
+    for (const TermId each : wanted) ++uses_[place_of(each)];
+    for (const TermId each : terms)
+      for (const TermId part : graph_.term(each).parts) ++uses_[place_of(part)];
+    for (std::size_t i = 0; i < terms.size(); ++i) write_term(graph_.term(terms[i]), i);
+    for (const TermId each : wanted) made_.values.push_back(text_of(each).text);
+    return std::move(made_);
   }
-  TermText made;
-  std::map<TermId, Text> texts;
-  for (const auto& [id, count] : uses) {
-    const Term& term = graph.term(id);
-    Text text;
+
+ private:
+  std::size_t place_of(TermId term) const { return static_cast<std::size_t>(*places_.find(term)); }
+  const Text& text_of(TermId term) const { return texts_[place_of(term)]; }
+
+  void write_term(const Term& term, std::size_t place) {
+    Text& text = texts_[place];
     switch (term.kind) {
       case TermKind::real:
       case TermKind::whole:
-        texts[id] = {number_text(term), true};
-        continue;
+        text = {number_text(term), true};
+        return;
       case TermKind::axis:
-        texts[id] = {names.axis(term.whole), true};
-        continue;
+        text = {names_.axis(term.whole), true};
+        return;
       case TermKind::extent:
-        text = {term.extent.text(), term.extent.text().find(' ') == std::string::npos};
+        text.text = term.extent.text();
+        text.whole = text.text.find(' ') == std::string::npos;
+        if (text.whole) return;
         break;
-      case TermKind::load: {
-        const std::string offset = term.parts.size() > (term.guarded ? 1U : 0U) ? texts[term.parts[0]].text : "0";
-        text = {names.element(term, offset), true};
-        if (term.guarded) {
-          const Term zero{is_floating_point(term.dtype) ? TermKind::real : TermKind::whole,
-                          ScalarOp::add,
-                          term.dtype,
-                          0,
-                          0,
-                          -1,
-                          false,
-                          {},
-                          {}};
-          text = {fmt::format("{} ? {} : {}", in_brackets(texts[term.parts.back()]), text.text, number_text(zero)),
-                  false};
-        }
+      case TermKind::load:
+        text = load_text(term);
         break;
-      }
-      case TermKind::operation: {
-        const ScalarOperation& row = operation_of(term.op);
-        const Dtype from = graph.term(term.parts[term.op == ScalarOp::select ? 1 : 0]).dtype;
-        if (term.op == ScalarOp::cast) {
-          text = {fmt::format("({}){}", cuda_type_of(term.dtype), in_brackets(texts[term.parts[0]])), false};
-          if (term.dtype == Dtype::boolean) text = {fmt::format("{} != 0", in_brackets(texts[term.parts[0]])), false};
-          break;
-        }
-        std::string_view pattern = from == Dtype::float32   ? row.cuda_float
-                                   : from == Dtype::float64 ? row.cuda_double
-                                                            : row.cuda_whole;
-        const bool call = pattern.ends_with(')') && pattern.find('(') != std::string_view::npos && pattern[0] != '$';
-        for (std::size_t i = 0; i < pattern.size(); ++i) {
-          if (pattern[i] != '$') {
-            text.text += pattern[i];
-            continue;
-          }
-          // An argument that stands alone needs no brackets.
-          const bool after = i > 0 && (pattern[i - 1] == '(' || (i > 1 && pattern[i - 2] == ','));
-          const Text& part = texts[term.parts[static_cast<std::size_t>(pattern[++i] - '0')]];
-          const bool alone = after && i + 1 < pattern.size() && (pattern[i + 1] == ')' || pattern[i + 1] == ',');
-          text.text += alone ? part.text : in_brackets(part);
-        }
-        text.whole = call;
-        // Small types are computed as int and wrap around when they are put back.
-        if (term.dtype == Dtype::int8 || term.dtype == Dtype::uint8)
-          text = {fmt::format("({})({})", cuda_type_of(term.dtype), text.text), false};
+      case TermKind::operation:
+        text = term.op == ScalarOp::cast ? cast_text(term) : operation_text(term);
         break;
-      }
     }
-    const bool trivial = term.kind == TermKind::extent && text.whole;
-    if (!trivial && (count > 1 || text.text.size() > longest_text)) {
-      const std::string name = names.local();
-      made.lines.push_back(fmt::format("const {} {} = {};", cuda_type_of(term.dtype), name, text.text));
-      text = {name, true};
-    }
-    texts[id] = std::move(text);
+    if (uses_[place] < 2 && text.text.size() <= longest_text) return;
+    std::string name = names_.local();
+    made_.lines.push_back(joined_text("const ", cuda_type_of(term.dtype), " ", name, " = ", text.text, ";"));
+    text = {std::move(name), true};
   }
-  for (const TermId term : terms) made.values.push_back(texts[term].text);
-  return made;
+
+  Text load_text(const Term& term) const {
+    const bool has_offset = term.parts.size() > (term.guarded ? 1U : 0U);
+    const std::string element = names_.element(term, has_offset ? text_of(term.parts[0]).text : "0");
+    if (!term.guarded) return {element, true};
+    Term zero;
+    zero.kind = is_floating_point(term.dtype) ? TermKind::real : TermKind::whole;
+    zero.dtype = term.dtype;
+    return {joined_text(in_brackets(text_of(term.parts.back())), " ? ", element, " : ", number_text(zero)), false};
+  }
+
+  Text cast_text(const Term& term) const {
+    const std::string value = in_brackets(text_of(term.parts[0]));
+    if (term.dtype == Dtype::boolean) return {value + " != 0", false};
+    return {joined_text("(", cuda_type_of(term.dtype), ")", value), false};
+  }
+
+  Text operation_text(const Term& term) const {
+    const ScalarOperation& row = operation_of(term.op);
+    const Dtype from = graph_.term(term.parts[term.op == ScalarOp::select ? 1 : 0]).dtype;
+    const std::string_view pattern = from == Dtype::float32   ? row.cuda_float
+                                     : from == Dtype::float64 ? row.cuda_double
+                                                              : row.cuda_whole;
+    Text text;
+    text.whole = pattern.ends_with(')') && pattern.find('(') != std::string_view::npos && pattern[0] != '$';
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      if (pattern[i] != '$') {
+        text.text += pattern[i];
+        continue;
+      }
+      // An argument that stands alone needs no brackets.
+      const bool after = i > 0 && (pattern[i - 1] == '(' || (i > 1 && pattern[i - 2] == ','));
+      const Text& part = text_of(term.parts[static_cast<std::size_t>(pattern[++i] - '0')]);
+      const bool alone = after && i + 1 < pattern.size() && (pattern[i + 1] == ')' || pattern[i + 1] == ',');
+      if (alone || part.whole)
+        text.text += part.text;
+      else
+        (text.text += '(').append(part.text) += ')';
+    }
+    // Small types are computed as int and wrap around when they are put back.
+    if (term.dtype == Dtype::int8 || term.dtype == Dtype::uint8)
+      text = {joined_text("(", cuda_type_of(term.dtype), ")(", text.text, ")"), false};
+    return text;
+  }
+
+  const Graph& graph_;
+  const TermNames& names_;
+  TermMap places_;           // of each term among those that are written
+  std::vector<int> uses_;    // by place
+  std::vector<Text> texts_;  // by place
+  TermText made_;
+};
+
+}  // namespace
+
+TermText write_terms(const Graph& graph, const std::vector<TermId>& terms, const TermNames& names) {
+  return TermWriter(graph, names).write(terms);
 }
 
 }  // namespace kw::program

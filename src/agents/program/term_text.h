@@ -2,7 +2,6 @@
 // Terms as CUDA C++: what is used more than once, or would make a line too long, becomes a local constant.
 
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 

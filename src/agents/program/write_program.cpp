@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "agents/program/device_functions.h"
+#include "agents/program/joined_text.h"
 #include "agents/program/program_writer.h"
 
 namespace kw::program {
@@ -15,19 +16,21 @@ constexpr std::size_t widest_line = 110;
 // `begin(a, b, c)end` over as many lines as it takes.
 std::string listed(const std::string& begin, const std::vector<std::string>& items, const std::string& end,
                    int indent) {
-  std::string text = begin, line;
+  std::string text = begin;
   std::size_t width = begin.size() + static_cast<std::size_t>(indent);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string item = items[i] + (i + 1 < items.size() ? "," : "");
-    if (i > 0 && width + item.size() + 1 > widest_line) {
-      text += "\n" + std::string(static_cast<std::size_t>(indent) + 4, ' ');
+    const bool more = i + 1 < items.size();
+    const std::size_t item_width = items[i].size() + (more ? 1 : 0);
+    if (i > 0 && width + item_width + 1 > widest_line) {
+      text.append("\n").append(static_cast<std::size_t>(indent) + 4, ' ');
       width = static_cast<std::size_t>(indent) + 4;
     } else if (i > 0) {
       text += " ";
       ++width;
     }
-    text += item;
-    width += item.size();
+    text += items[i];
+    if (more) text += ',';
+    width += item_width;
   }
   return text + end;
 }
@@ -43,6 +46,7 @@ std::string word_of(const std::string& operation) {
 
 ProgramWriter::ProgramWriter(const Task& task, Graph graph)
     : task_(task),
+      all_sizes_(task.all_sizes()),
       graph_(std::move(graph)),
       addressing_(graph_, schedule_, [this](const Extent& count) { return is_large(count); }) {
   for (const Parameter& parameter : task.parameters()) taken_.insert(parameter.name);
@@ -111,7 +115,7 @@ Dtype ProgramWriter::stored_as(NodeId id) const {
 }
 
 bool ProgramWriter::is_large(const Extent& count) const {
-  for (const Sizes& sizes : task_.all_sizes()) {
+  for (const Sizes& sizes : all_sizes_) {
     const auto value = count.evaluate(sizes);
     if (!value.ok() || *value > max_tensor_elements) return true;
   }
@@ -125,16 +129,17 @@ void ProgramWriter::decode(KernelText& kernel, const std::string& flat, const st
     if (shape[i].is(1)) continue;
     bool first = true;
     for (std::size_t k = 0; k < i; ++k) first = first && shape[k].is(1);
-    const std::string extent = "(" + shape[i].text() + ")";
+    const std::string extent = joined_text("(", shape[i].text(), ")");
     const bool used = wanted == nullptr || wanted->contains(i);
     kernel.note(shape[i]);
-    if (used) kernel.add(fmt::format("const int {} = {};", axes[i], first ? rest : rest + " % " + extent));
+    if (used)
+      kernel.add(joined_text("const int ", axes[i], " = ", rest, first ? "" : " % ", first ? "" : extent.c_str(), ";"));
     if (first) break;
     bool more = false;
     for (std::size_t k = 0; k < i; ++k) more = more || wanted == nullptr || wanted->contains(k);
     if (!more) break;
     const std::string next = fresh_local(kernel);
-    kernel.add(fmt::format("const {} {} = {} / {};", type, next, rest, extent));
+    kernel.add(joined_text("const ", type, " ", next, " = ", rest, " / ", extent, ";"));
     rest = next;
   }
 }
@@ -159,7 +164,8 @@ void ProgramWriter::finish(const Stage& stage, KernelText& body, const Extents& 
     head.add("if (at >= elements) return;");
   }
   if (!wanted.empty()) decode(head, "at", type, space, axes, &wanted);
-  body.sizes.insert(head.sizes.begin(), head.sizes.end());
+  for (const std::string& name : head.sizes)
+    if (!body.has_size(name)) body.sizes.push_back(name);
 
   std::vector<std::string> parameters, arguments;
   for (const NodeId id : body.reads) {
@@ -167,36 +173,35 @@ void ProgramWriter::finish(const Stage& stage, KernelText& body, const Extents& 
     const std::string& name = names_[static_cast<std::size_t>(id)];
     const bool scalar = node.kind == NodeKind::input && node.shape.empty();
     const std::string_view type_name = cuda_type_of(stored_as(id));
-    parameters.push_back(scalar ? fmt::format("{} {}", type_name, name) : fmt::format("const {}* {}", type_name, name));
+    parameters.push_back(joined_text(scalar ? "" : "const ", type_name, scalar ? " " : "* ", name));
     arguments.push_back(name);
   }
   const std::string& target = names_[static_cast<std::size_t>(stage.node)];
-  parameters.push_back(fmt::format("{}* {}", cuda_type_of(stored_as(stage.node)), target));
+  parameters.push_back(joined_text(cuda_type_of(stored_as(stage.node)), "* ", target));
   arguments.push_back(target);
   for (const std::string& name : task_.size_names) {
-    if (!body.sizes.contains(name)) continue;
+    if (!body.has_size(name)) continue;
     parameters.push_back("int " + name);
     arguments.push_back(name);
   }
   if (!block) parameters.push_back(type + " elements");
   const std::string& kernel = kernels_[static_cast<std::size_t>(stage.node)];
-  kernels_text_ += fmt::format("// {}\n", comment_of(stage));
+  kernels_text_ += joined_text("// ", comment_of(stage), "\n");
   kernels_text_ += listed("__global__ void " + kernel + "(", parameters, ") {\n", 0);
-  for (const KernelText* part : {&head, &body})
-    for (const std::string& line : part->lines) kernels_text_ += line + "\n";
-  kernels_text_ += "}\n\n";
+  kernels_text_.append(head.lines).append(body.lines) += "}\n\n";
 
   std::string product = "1LL";
   for (const Extent& extent : space)
     if (!extent.is(1)) product += " * (" + extent.text() + ")";
-  const std::string elements = fmt::format("elements{}", ++launches_);
-  launches_text_ += fmt::format("  const long long {} = {};\n", elements, product);
-  if (!block) arguments.push_back(large ? elements : fmt::format("(unsigned){}", elements));
+  const std::string elements = "elements" + std::to_string(++launches_);
+  launches_text_ += joined_text("  const long long ", elements, " = ", product, ";\n");
+  if (!block) arguments.push_back(large ? elements : "(unsigned)" + elements);
+  const std::string threads = std::to_string(threads_of_block);
   const std::string grid =
-      block ? fmt::format("(unsigned){}", elements)
-            : fmt::format("(unsigned)(({} + {}) / {})", elements, threads_of_block - 1, threads_of_block);
+      block ? "(unsigned)" + elements
+            : joined_text("(unsigned)((", elements, " + ", std::to_string(threads_of_block - 1), ") / ", threads, ")");
   launches_text_ +=
-      listed(fmt::format("  {}<<<{}, {}, 0, stream>>>(", kernel, grid, threads_of_block), arguments, ");\n", 2);
+      listed(joined_text("  ", kernel, "<<<", grid, ", ", threads, ", 0, stream>>>("), arguments, ");\n", 2);
 }
 
 std::string ProgramWriter::comment_of(const Stage& stage) const {

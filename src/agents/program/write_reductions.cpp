@@ -51,19 +51,15 @@ std::string combination_text(Combine combine, const std::string& total, const st
 Result<std::map<TermId, std::string>> ProgramWriter::write_reductions(KernelText& kernel, TermId body,
                                                                       const Stage& stage) {
   std::map<TermId, std::string> known;
-  std::set<TermId> seen{body};
-  std::vector<TermId> reached{body};
-  for (std::size_t i = 0; i < reached.size(); ++i) {
-    const Term& term = graph_.term(reached[i]);
+  for (const TermId each : graph_.terms_of({&body, 1})) {
+    const Term& term = graph_.term(each);
     if (term.kind == TermKind::load && !schedule_.own_memory[static_cast<std::size_t>(term.node)])
-      known.emplace(reached[i], "");
-    for (const TermId part : term.parts)
-      if (seen.insert(part).second) reached.push_back(part);
+      known.emplace(each, "");
   }
   for (auto& [load, name] : known) {
-    const Term from = graph_.term(load);
-    const Node node = graph_.node(from.node);
-    KW_TRY(name, write_reduction(kernel, node, loop_of(node, from.parts), {}, stage.block_an_element));
+    const Term& from = graph_.term(load);
+    const Node& node = graph_.node(from.node);
+    KW_TRY(name, write_reduction(kernel, node, loop_of(node, {from.parts.begin(), from.parts.end()}), {}, stage.block_an_element));
   }
   return known;
 }

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "agents/program/joined_text.h"
 #include "agents/program/program_writer.h"
 #include "agents/program/term_text.h"
 
 namespace kw::program {
 
 std::string axis_name(std::int64_t place) {
-  return place >= first_inner_axis ? fmt::format("k{}", place - first_inner_axis) : fmt::format("i{}", place);
+  return place >= first_inner_axis ? "k" + std::to_string(place - first_inner_axis) : "i" + std::to_string(place);
 }
 
 std::string stored_text(const std::string& value, Dtype computed, Dtype stored) {
@@ -41,21 +42,14 @@ std::vector<std::string> ProgramWriter::values_of(KernelText& kernel, const std:
 std::string ProgramWriter::fresh_local(KernelText& kernel) {
   std::string name;
   do {
-    name = fmt::format("v{}", kernel.locals++);
+    name = "v" + std::to_string(kernel.locals++);
   } while (taken_.contains(name));
   return name;
 }
 
 void ProgramWriter::note_sizes(KernelText& kernel, const std::vector<TermId>& terms) const {
-  std::set<TermId> seen;
-  std::vector<TermId> open = terms;
-  while (!open.empty()) {
-    const TermId at = open.back();
-    open.pop_back();
-    if (!seen.insert(at).second) continue;
-    if (graph_.term(at).kind == TermKind::extent) kernel.note(graph_.term(at).extent);
-    open.insert(open.end(), graph_.term(at).parts.begin(), graph_.term(at).parts.end());
-  }
+  for (const TermId each : graph_.terms_of(terms))
+    if (graph_.term(each).kind == TermKind::extent) kernel.note(graph_.term(each).extent);
 }
 
 std::string ProgramWriter::element_text(KernelText& kernel, const Term& load, const std::string& offset,
@@ -65,11 +59,12 @@ std::string ProgramWriter::element_text(KernelText& kernel, const Term& load, co
   kernel.reads.insert(load.node);
   const Node& node = graph_.node(load.node);
   const bool scalar = node.kind == NodeKind::input && node.shape.empty();
-  std::string text = names_[static_cast<std::size_t>(load.node)] + (scalar ? "" : "[" + offset + "]");
+  const std::string& name = names_[static_cast<std::size_t>(load.node)];
+  const std::string text = scalar ? name : joined_text(name, "[", offset, "]");
   const Dtype stored = stored_as(load.node);
   if (stored == Dtype::float16) return "__half2float(" + text + ")";
   if (stored == Dtype::bfloat16) return "__bfloat162float(" + text + ")";
-  if (stored != load.dtype) return fmt::format("(({}){})", cuda_type_of(load.dtype), text);
+  if (stored != load.dtype) return joined_text("((", cuda_type_of(load.dtype), ")", text, ")");
   return text;
 }
 
@@ -81,7 +76,7 @@ JoinedAxes ProgramWriter::joined_space(const std::vector<TermId>& roots, const E
 }
 
 Result<void> ProgramWriter::write_stage(const Stage& stage) {
-  const Node node = graph_.node(stage.node);
+  const Node& node = graph_.node(stage.node);
   if (node.kind == NodeKind::scatter) return write_scatter(stage);
   if (node.kind == NodeKind::scan) return write_scan(stage);
   KernelText body;
@@ -105,14 +100,14 @@ Result<void> ProgramWriter::write_stage(const Stage& stage) {
     value = values_of(body, {root}, known)[0];
   }
   const std::string target = names_[static_cast<std::size_t>(stage.node)] + "[at]";
-  const std::string store = fmt::format("{} = {};", target, stored_text(value, computed, stored_as(stage.node)));
+  const std::string store = joined_text(target, " = ", stored_text(value, computed, stored_as(stage.node)), ";");
   body.add(stage.block_an_element ? "if (threadIdx.x == 0) " + store : store);
   finish(stage, body, space.shape, stage.block_an_element);
   return {};
 }
 
 Result<void> ProgramWriter::write_scan(const Stage& stage) {
-  const Node node = graph_.node(stage.node);
+  const Node& node = graph_.node(stage.node);
   const bool place = node.combine == Combine::argmax || node.combine == Combine::argmin;
   KernelText body;
   next_inner_ = 0;
@@ -158,7 +153,7 @@ Result<void> ProgramWriter::write_scan(const Stage& stage) {
 }
 
 Result<void> ProgramWriter::write_scatter(const Stage& stage) {
-  const Node node = graph_.node(stage.node);
+  const Node& node = graph_.node(stage.node);
   const Dtype stored = stored_as(stage.node);
   const auto at = static_cast<std::size_t>(stage.node);
   const std::string name = kernels_[at];
