@@ -62,6 +62,12 @@ function(kw_knows_emulated_driver target)
   target_compile_definitions(${target} PRIVATE KW_EMULATED_DRIVER="${driver}")
 endfunction()
 
+# The same for ranks on GPUs: KW_EMULATED_NCCL (src/model/distributed/emulated_nccl). Threads of the test itself load it.
+function(kw_knows_emulated_nccl target)
+  add_dependencies(${target} kernelwright_emulated_nccl)
+  target_compile_definitions(${target} PRIVATE KW_EMULATED_NCCL="$<TARGET_FILE:kernelwright_emulated_nccl>")
+endfunction()
+
 # SLOW_PARTS: suites of slow tests that are tests of their own, NAME=FILTER, so that several cores work on a long program.
 function(kw_add_tests module)
   cmake_parse_arguments(arg "" "" "USES;SOURCES;SLOW_PARTS" ${ARGN})

@@ -128,6 +128,34 @@ std::optional<Error> Communicator::told_by_others(const Peer& peer) {
   return std::nullopt;
 }
 
+// The reason goes on to those that wait for us, as it came.
+Error Communicator::give_up(Error error) {
+  failed_ = true;
+  tell_others(FrameKind::failed, error.message.substr(0, longest_failure));
+  return error;
+}
+
+Result<void> Communicator::all_there() {
+  if (failed_) return Error{"the ranks have parted already", "", {}};
+  for (const auto& peer : peers_) {
+    if (!peer) continue;
+    FrameHeader header;
+    const bool came = ::recv(peer->socket.fd(), &header, sizeof header, MSG_PEEK | MSG_DONTWAIT) == sizeof header &&
+                      header.magic == frame_magic;
+    if (came && header.kind == FrameKind::left) continue;
+    if (came && header.kind == FrameKind::failed) {
+      std::string reason(std::min(header.bytes, longest_failure), '\0');
+      const Deadline soon = deadline_in(farewell_s);
+      static_cast<void>(receive_all(peer->socket, std::as_writable_bytes(std::span(&header, 1)), soon));
+      static_cast<void>(receive_all(peer->socket, std::as_writable_bytes(std::span(reason)), soon));
+      return give_up({reason, "", {}});
+    }
+    pollfd connection{peer->socket.fd(), POLLRDHUP, 0};
+    if (::poll(&connection, 1, 0) > 0) return give_up(lost(*peer));
+  }
+  return {};
+}
+
 Error Communicator::late(Collective collective) const {
   std::vector<int> missing;
   for (const auto& peer : peers_)
@@ -216,12 +244,6 @@ Result<void> Communicator::exchange(Collective collective, std::span<const std::
     peer->in = std::as_writable_bytes(std::span(&peer->in_header, 1));
     peer->sending_header = peer->reading_header = true;
   }
-  const auto give_up = [this](Error error) {
-    // The reason goes on to those that wait for us, as it came.
-    failed_ = true;
-    tell_others(FrameKind::failed, error.message.substr(0, longest_failure));
-    return error;
-  };
   const Deadline deadline = deadline_in(deadline_s_);
   std::vector<pollfd> waiting;
   std::vector<Peer*> who;

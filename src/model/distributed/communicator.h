@@ -63,6 +63,11 @@ class Communicator {
   // on how many ranks there are: gradients are added by slots.h instead.)
   Result<void> all_reduce(std::span<double> values);
 
+  // Of who waits for something else that ranks do together (nccl.h): how long, and, without waiting, whether a rank has
+  // gone or failed meanwhile; the error names it. A rank that has ended as it should is no error.
+  double deadline_s() const { return deadline_s_; }
+  Result<void> all_there();
+
   // One for each of our pieces of an array and for each rank: what reduce_scatter() is to send.
   using Piece = std::function<std::span<const float>(std::int64_t piece, ShareRange range)>;
   // Adds up one stretch of our range: the pieces of all ranks, by rank and then in their order, each as long as `into`.
@@ -102,6 +107,7 @@ class Communicator {
   Error lost(const Peer& peer);
   std::optional<Error> told_by_others(const Peer& peer);
   Error late(Collective collective) const;
+  Error give_up(Error error);
   void tell_others(FrameKind kind, std::string_view bytes);
 
   RankPlace place_;
