@@ -21,14 +21,20 @@ std::vector<std::string> entries(const std::string& list) {
   return names;
 }
 
-// As the kernel module lists them; 0 where it does not.
+// As the kernel module lists them, or as device files are there; 0 where neither is.
 int gpus_of_machine() {
-  int count = 0;
+  namespace fs = std::filesystem;
+  int listed = 0, files = 0;
   std::error_code none;
-  for (std::filesystem::directory_iterator each("/proc/driver/nvidia/gpus", none), end; !none && each != end;
-       each.increment(none))
-    ++count;
-  return count;
+  for (fs::directory_iterator each("/proc/driver/nvidia/gpus", none), end; !none && each != end; each.increment(none))
+    ++listed;
+  if (listed > 0) return listed;
+  for (fs::directory_iterator each("/dev", none), end; !none && each != end; each.increment(none)) {
+    const std::string name = each->path().filename().string();
+    if (name.size() > 6 && name.starts_with("nvidia") && name.find_first_not_of("0123456789", 6) == std::string::npos)
+      ++files;
+  }
+  return files;
 }
 
 }  // namespace
@@ -36,6 +42,8 @@ int gpus_of_machine() {
 Result<void> choose_gpu(int number) {
   if (number < 0) return Error{fmt::format("there is no GPU {}: they are counted from 0", number), "", {}};
   std::string chosen = std::to_string(number);
+  // A rank reads the arguments of the process that started it, which has chosen already.
+  if (const char* before = std::getenv(chosen_name); before != nullptr && chosen == before) return {};
   if (const char* visible = std::getenv(visible_name)) {
     const auto names = entries(visible);
     if (static_cast<std::size_t>(number) >= names.size())
@@ -46,6 +54,16 @@ Result<void> choose_gpu(int number) {
   ::setenv(visible_name, chosen.c_str(), 1);
   ::setenv(chosen_name, std::to_string(number).c_str(), 1);
   return {};
+}
+
+void choose_gpu_of_rank(int local_rank) {
+  if (gpu_is_chosen() || local_rank < 0) return;
+  if (const char* visible = std::getenv(visible_name)) {
+    const auto names = entries(visible);
+    if (names.size() > 1) ::setenv(visible_name, names[static_cast<std::size_t>(local_rank) % names.size()].c_str(), 1);
+  } else if (const int count = gpus_of_machine(); count > 1) {
+    ::setenv(visible_name, std::to_string(local_rank % count).c_str(), 1);
+  }
 }
 
 bool gpu_is_chosen() { return std::getenv(chosen_name) != nullptr; }

@@ -13,6 +13,11 @@ namespace kw {
 // that is set. Whether there is such a GPU is only found where there is a list; otherwise by whoever opens it.
 Result<void> choose_gpu(int number);
 
+// For one of several equal processes of this machine: the GPU with its number among those that are there, beginning
+// again with the first where they are fewer. It stays as it is where one was named, or where each process is shown one
+// alone. Nothing is asked of the driver.
+void choose_gpu_of_rank(int local_rank);
+
 // Then a GPU that cannot be used is an error, not a reason to do without.
 bool gpu_is_chosen();
 

@@ -78,5 +78,27 @@ TEST_F(GpuChoice, SaysThatThereIsNoSuchGpu) {
   EXPECT_THAT(uuid(), testing::HasSubstr("there is no GPU 7"));
 }
 
+TEST_F(GpuChoice, RanksTakeOneEach) {
+  ::setenv("CUDA_VISIBLE_DEVICES", "3,1", 1);
+  choose_gpu_of_rank(1);
+  EXPECT_EQ(visible(), "1");
+  EXPECT_FALSE(gpu_is_chosen()) << "where it cannot be used, the CPU may be";
+  choose_gpu_of_rank(5);
+  EXPECT_EQ(visible(), "1") << "who is shown one alone has that";
+  ::setenv("CUDA_VISIBLE_DEVICES", "3,1", 1);
+  choose_gpu_of_rank(2);
+  EXPECT_EQ(visible(), "3") << "more ranks than GPUs";
+}
+
+// A rank reads `--gpu 3` once more, in the environment that it was given.
+TEST_F(GpuChoice, TheSameChoiceTwiceIsOne) {
+  ::setenv("CUDA_VISIBLE_DEVICES", "5,6,7,8", 1);
+  ASSERT_TRUE(choose_gpu(3).ok());
+  ASSERT_TRUE(choose_gpu(3).ok());
+  EXPECT_EQ(visible(), "8");
+  choose_gpu_of_rank(1);
+  EXPECT_EQ(visible(), "8") << "the one that was named";
+}
+
 }  // namespace
 }  // namespace kw
