@@ -4,13 +4,16 @@
 // std::exception, as torch does it.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "model/decoder/adapter.h"
 #include "model/decoder/batch_plan.h"
+#include "model/decoder/trainable_part.h"
 #include "model/decoder/training.h"
+#include "model/distributed/device_collectives.h"
 #include "model/gpu/model_gpu.h"
 #include "model/rollout/decoder.h"
 
@@ -25,6 +28,12 @@ struct DevicePart {
 };
 enum class PartArray { values, gradient, first_moment, second_moment };
 
+// Which of the ranks that share a trainer's parts it is.
+struct TrainerShare {
+  PartOwner owner;
+  bool whole_matrices = false;  // of linear layers: Muon's optimizer moves them
+};
+
 class DeviceTrainer {
  public:
   virtual ~DeviceTrainer() = default;
@@ -32,13 +41,26 @@ class DeviceTrainer {
   // Of the last run that was kept.
   virtual void backward(const BatchPlan& plan, const ScoreGradients& gradients) = 0;
   virtual void clear_gradients() = 0;
-  virtual double gradient_norm() = 0;
+  // Of the parts that were used; with ranks the own share's.
+  virtual double gradient_squares() = 0;
   virtual void move(const OptimizerOptions& options, double learning_rate, double gradient_scale) = 0;
 
+  // A trainer that shares its parts with other ranks: connected once, before it reduces, moves, reads or writes. These
+  // are collectives then, but for what says that it is not.
+  virtual void connect(DeviceCollectives& ranks) = 0;
+  // The next backward() is the step's last: gradients are sent while it runs. Not a collective.
+  virtual void last_backward_follows() = 0;
+  // The own share becomes the sum of all ranks'.
+  virtual void reduce_gradients() = 0;
+  virtual std::string exchange_report() = 0;
+
   virtual std::vector<DevicePart>& parts() = 0;
+  // An empty span: who has to be there for the others, and wants nothing. Writing needs no other rank: each writes all.
   virtual void read_part(std::size_t part, PartArray array, std::span<float> into) = 0;
   virtual void write_part(std::size_t part, PartArray array, std::span<const float> from) = 0;
-  // The base's values, also where it is frozen.
+  // Values without other ranks: where masters are shared, as they are computed with. The base's also where it is
+  // frozen.
+  virtual void read_weights(std::size_t part, std::span<float> into) = 0;
   virtual void read_base(std::span<float> into) = 0;
   // Counted by the program; decoders on the same weights read it.
   virtual std::int64_t& version() = 0;
@@ -55,13 +77,16 @@ class ModelGpuLibrary {
   virtual std::string torch_version() const = 0;
   // Throws when torch cannot use it.
   virtual std::string gpu_name() const = 0;
+  // Of the device that trainers are made on; no other has the same.
+  virtual std::string gpu_uuid() const = 0;
   virtual MachineRoof measure_roof() const = 0;
-  // cubin: empty where the device is the CPU.
+  // cubin: empty where the device is the CPU. share: none: it is alone.
   virtual std::unique_ptr<DeviceTrainer> make_trainer(const Parameters& parameters,
                                                       const std::vector<Adapter>& adapters,
                                                       std::span<const float> value_head,
                                                       const TrainingOptions& training, const GpuOptions& options,
-                                                      const std::string& cubin) const = 0;
+                                                      const std::string& cubin,
+                                                      std::optional<TrainerShare> share) const = 0;
   virtual std::unique_ptr<Decoder> make_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
                                                 const GpuDecoderOptions& options, HostSampler sampler,
                                                 const std::string& cubin) const = 0;

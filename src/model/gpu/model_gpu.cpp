@@ -1,9 +1,12 @@
 #include "model/gpu/model_gpu.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <exception>
 
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "base/installed_files.h"
 #include "base/random.h"
 #include "base/shared_library.h"
@@ -12,6 +15,7 @@
 #include "kernel/reference/torch_message.h"
 #include "model/decoder/trainable_part.h"
 #include "model/decoder/trainer_state.h"
+#include "model/distributed/nccl.h"
 #include "model/gpu/gpu_library.h"
 #include "model/gpu/kernel_build.h"
 #include "model/rollout/sampler.h"
@@ -111,13 +115,15 @@ Result<void> check_adapters(const ModelDescription& model, const std::vector<Ada
 class LoadedTrainer final : public Trainer {
  public:
   LoadedTrainer(std::unique_ptr<DeviceTrainer> device, const Parameters& parameters, std::vector<Adapter> adapters,
-                const TrainingOptions& training, const OptimizerOptions& optimizer)
+                const TrainingOptions& training, const OptimizerOptions& optimizer, std::string gpu)
       : device_(std::move(device)),
+
         description_(parameters.description),
         layout_(parameters.layout),
         adapters_(std::move(adapters)),
         training_(training),
-        optimizer_(optimizer) {
+        optimizer_(optimizer),
+        gpu_(std::move(gpu)) {
     for (Adapter& adapter : adapters_) adapter.values.clear();  // they are on the device
   }
 
@@ -147,12 +153,27 @@ class LoadedTrainer final : public Trainer {
     return guarded("a backward pass", [&] { device_->backward(plan_, gradients); });
   }
   void clear_gradients() override { device_->clear_gradients(); }
+  // Gradients of slots are added up as they come: their order is not fixed here, as it is on the CPU.
+  Result<void> end_slot(std::int64_t) override { return {}; }
+  void last_backward_follows() override {
+    if (nccl_) device_->last_backward_follows();
+  }
 
   Result<StepReport> step(double learning_rate) override {
+    if (ranks() != nullptr) {
+      KW_TRY_VOID(connect());
+      // Who is missing is found here, by name; everybody has sent gradients, or will, when it is through.
+      KW_TRY_VOID(agree_on_parts());
+    }
+    KW_TRY(double squares, guarded("summing gradients", [&] {
+             if (ranks() != nullptr) device_->reduce_gradients();
+             return device_->gradient_squares();
+           }));
+    if (ranks() != nullptr) KW_TRY_VOID(ranks()->all_reduce(std::span(&squares, 1)));
     return guarded("a step", [&] {
       StepReport report;
       report.learning_rate = learning_rate;
-      report.gradient_norm = device_->gradient_norm();
+      report.gradient_norm = std::sqrt(squares);
       report.skipped = !std::isfinite(report.gradient_norm);
       if (report.skipped) {
         device_->clear_gradients();
@@ -182,11 +203,18 @@ class LoadedTrainer final : public Trainer {
     Adapter adapter = adapters_[static_cast<std::size_t>(index)];
     adapter.values.resize(static_cast<std::size_t>(adapter.layout.size));
     const std::size_t part = static_cast<std::size_t>(index) + (training_.train_base ? 1 : 0);
-    KW_TRY_VOID(guarded("reading an adapter", [&] { device_->read_part(part, PartArray::values, adapter.values); }));
+    KW_TRY_VOID(guarded("reading an adapter", [&] { device_->read_weights(part, adapter.values); }));
     return adapter;
   }
 
   Result<void> save_state(const std::string& folder) override {
+    if (ranks() != nullptr) {
+      KW_TRY_VOID(connect());
+      KW_TRY_VOID(ranks()->barrier());
+      if (std::ranges::any_of(device_->parts(), &DevicePart::used))
+        return Error{"ranks save between steps alone: each has a part of the gradient", "", {}};
+      if (!ranks()->is_first()) return send_shares();
+    }
     HostParts host = host_parts();
     KW_TRY_VOID(guarded("reading the trainer's state", [&] {
       host.each_array(
@@ -198,18 +226,21 @@ class LoadedTrainer final : public Trainer {
     HostParts host = host_parts();
     KW_TRY(const TrainerState state,
            restore_trainer_state(folder, to_huggingface_config(description_), host.pointers()));
+    const auto parts = host.pointers();
+    if (rank_count(ranks()) > 1 && std::ranges::any_of(parts, [](const TrainablePart* part) { return part->used; }))
+      return Error{
+          "this state was left within a step: ranks begin between steps", "go on without ranks", {folder, 0, 0}};
     KW_TRY_VOID(guarded("writing the trainer's state", [&] {
       host.each_array([&](std::size_t part, PartArray array, std::span<float> values) {
         device_->write_part(part, array, values);
       });
     }));
-    const auto parts = host.pointers();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       device_->parts()[i].used = parts[i]->used;
       device_->parts()[i].steps = parts[i]->steps;
     }
     device_->version() = state.weights_version;
-    has_forward_ = false;
+    has_forward_ = compared_ = false;
     return {};
   }
 
@@ -250,6 +281,63 @@ class LoadedTrainer final : public Trainer {
     std::vector<std::unique_ptr<TrainablePart>> parts_;
   };
 
+  Communicator* ranks() const { return training_.ranks; }
+
+  Result<void> connect() {
+    if (nccl_) return {};
+    KW_TRY(nccl_, NcclCommunicator::join(*ranks(), gpu_));
+    return guarded("connecting the ranks", [&] { device_->connect(*nccl_); });
+  }
+
+  // What any rank has used, all have; and, once, whether all begin with the same weights.
+  Result<void> agree_on_parts() {
+    constexpr std::uint64_t longest = 1 << 16;
+    std::vector<DevicePart>& parts = device_->parts();
+    ByteWriter mine;
+    std::uint64_t weights = 0;
+    if (!compared_ && ranks()->size() > 1) {
+      KW_TRY(weights, checksum_of_weights());
+    }
+    compared_ = true;
+    mine.number(weights);
+    for (const DevicePart& part : parts) mine.number(part.used ? 1 : 0);
+    KW_TRY(const auto all, ranks()->all_gather(mine.bytes(), longest));
+    for (int rank = 0; rank < ranks()->size(); ++rank) {
+      ByteReader said(all[static_cast<std::size_t>(rank)]);
+      const std::uint64_t its_weights = said.number();
+      for (DevicePart& part : parts) part.used |= said.count(1) == 1;
+      if (!said.complete())
+        return Error{
+            "rank " + std::to_string(rank) + " trains something else", "start all ranks with the same arguments", {}};
+      if (its_weights != weights)
+        return Error{"rank " + std::to_string(rank) + " has other weights than rank " + std::to_string(ranks()->rank()),
+                     "all ranks must read the same model's files and the same checkpoint",
+                     {}};
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> checksum_of_weights() {
+    return guarded("reading the weights", [&] {
+      Checksum64 sum;
+      for (std::size_t i = 0; i < device_->parts().size(); ++i) {
+        std::vector<float> values(static_cast<std::size_t>(device_->parts()[i].size));
+        device_->read_weights(i, values);
+        sum.add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+      }
+      return sum.value();
+    });
+  }
+
+  // Of ranks that write nothing: the arrays that rank 0 collects, in its order.
+  Result<void> send_shares() {
+    return guarded("sending the trainer's state", [&] {
+      for (std::size_t part = 0; part < device_->parts().size(); ++part)
+        for (const PartArray array : {PartArray::values, PartArray::first_moment, PartArray::second_moment})
+          device_->read_part(part, array, {});
+    });
+  }
+
   HostParts host_parts() {
     const bool muon = optimizer_.kind == OptimizerKind::muon;
     return {device_->parts(), muon ? linear_weights(description_, layout_) : std::vector<MuonMatrix>{}};
@@ -266,8 +354,11 @@ class LoadedTrainer final : public Trainer {
   std::vector<Adapter> adapters_;  // without values
   TrainingOptions training_;
   OptimizerOptions optimizer_;
+  std::string gpu_;
   BatchPlan plan_;  // of the last forward()
   bool has_forward_ = false;
+  bool compared_ = false;                   // with the other ranks' weights
+  std::unique_ptr<NcclCommunicator> nccl_;  // with ranks, from the first step on; it goes before the device's buffers
 };
 
 SampledToken sample_on_host(const float* logits, std::int64_t usable, const SamplingRule& rule,
@@ -293,11 +384,18 @@ Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, 
     Random random(seed, 0x76616c7565);
     for (std::size_t i = 0; i + 1 < value_head.size(); ++i) value_head[i] = static_cast<float>(random.normal() * 0.02);
   }
+  std::optional<TrainerShare> share;
+  if (training.ranks != nullptr)
+    share = TrainerShare{{training.ranks->rank(), training.ranks->size()}, optimizer.kind == OptimizerKind::muon};
   KW_TRY(auto device, guarded("making a trainer", [&] {
-           return (*library())->make_trainer(parameters, adapters, value_head, training, options, cubin);
+           return (*library())->make_trainer(parameters, adapters, value_head, training, options, cubin, share);
          }));
+  std::string gpu;  // its name among ranks
+  if (share && !options.on_cpu) {
+    KW_TRY(gpu, guarded("asking for its name", [] { return (*library())->gpu_uuid(); }));
+  }
   return std::unique_ptr<Trainer>(
-      std::make_unique<LoadedTrainer>(std::move(device), parameters, adapters, training, optimizer));
+      std::make_unique<LoadedTrainer>(std::move(device), parameters, adapters, training, optimizer, std::move(gpu)));
 }
 
 Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
@@ -333,6 +431,13 @@ Result<MachineRoof> measure_model_gpu() {
 
 std::string gpu_decoder_profile(Decoder& decoder) {
   const auto text = guarded("profiling", [&] { return (*library())->decoder_profile(decoder); });
+  return text.ok() ? *text : to_string(text.error());
+}
+
+std::string gpu_exchange_report(Trainer& trainer) {
+  auto* loaded = dynamic_cast<LoadedTrainer*>(&trainer);
+  if (loaded == nullptr) return {};
+  const auto text = guarded("reporting", [&] { return loaded->device().exchange_report(); });
   return text.ok() ? *text : to_string(text.error());
 }
 

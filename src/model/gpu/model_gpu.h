@@ -35,7 +35,10 @@ struct GpuOptions {
   bool on_cpu = false;
   // Logits are kept from forward() to backward() when they take no more than this, else computed twice.
   std::int64_t kept_logits_bytes = std::int64_t{12} << 30;
-  bool profile = false;  // events around each piece; see gpu_trainer_profile
+  // Ranks: gradients are sent in pieces of about this size, or of a layer, if that is larger.
+  std::int64_t bucket_bytes = std::int64_t{32} << 20;
+  bool profile = false;         // events around each piece; see gpu_trainer_profile
+  bool trace_exchange = false;  // events around each bucket; see gpu_exchange_report
 };
 
 struct GpuDecoderOptions {
@@ -52,6 +55,10 @@ struct GpuDecoderOptions {
 };
 
 // `seed` is for the value head's first weights. 8-bit moments are refused.
+//
+// With ranks (TrainingOptions::ranks) each has a GPU and a trainer. Gradients are summed by NCCL, float32 masters and
+// moments are shared. Slots say whose passes are whose, but sums depend on the number of ranks, in their last bits.
+// read_parameters() and read_adapter() give values as they are computed with.
 Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
                                                   const TrainingOptions& training, const OptimizerOptions& optimizer,
                                                   const GpuOptions& options = {}, std::uint64_t seed = 0);
@@ -70,6 +77,9 @@ Result<MachineRoof> measure_model_gpu();
 
 // Device time by piece since the last call, where `profile` was asked for.
 std::string gpu_trainer_profile(Trainer& trainer);
+// With ranks and `trace_exchange`: when each bucket of the last step's gradients was sent and summed, and when the
+// backward pass ended, in ms from its beginning.
+std::string gpu_exchange_report(Trainer& trainer);
 std::string gpu_decoder_profile(Decoder& decoder);  // one that make_gpu_decoder made
 
 }  // namespace kw

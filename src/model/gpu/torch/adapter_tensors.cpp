@@ -85,6 +85,19 @@ std::vector<LayerGroups> AdapterLayoutOnDevice::views(const Tensor& flat) const 
   return layers;
 }
 
+std::vector<GradientStretch> AdapterLayoutOnDevice::stretches() const {
+  std::vector<GradientStretch> stretches;
+  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+    const int ready = static_cast<int>(layers_ - piece->layer);
+    if (stretches.empty() || stretches.back().ready != ready) {
+      const std::int64_t end = stretches.empty() ? size_ : stretches.back().begin;
+      stretches.push_back({end, end, ready});
+    }
+    stretches.back().begin = piece->group_a;
+  }
+  return stretches;
+}
+
 void AdapterLayoutOnDevice::upload(std::span<const float> from, Tensor& flat) const {
   flat.zero_();
   const auto copy = [&](std::int64_t host, std::int64_t device, std::int64_t count) {

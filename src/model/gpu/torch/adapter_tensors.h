@@ -8,6 +8,7 @@
 
 #include "model/decoder/adapter.h"
 #include "model/decoder/batch_plan.h"
+#include "model/gpu/gradient_buckets.h"
 #include "model/gpu/torch/operations.h"
 
 namespace kw {
@@ -31,6 +32,8 @@ class AdapterLayoutOnDevice {
   AdapterLayoutOnDevice(const ModelDescription& description, const AdapterLayout& layout);
   std::int64_t size() const { return size_; }
   std::vector<LayerGroups> views(const at::Tensor& flat) const;
+  // Moments as DeviceLayout has them.
+  std::vector<GradientStretch> stretches() const;
   void upload(std::span<const float> from, at::Tensor& flat) const;
   void download(const at::Tensor& flat, std::span<float> into) const;
 

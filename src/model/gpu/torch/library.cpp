@@ -32,12 +32,24 @@ class LoadedLibrary final : public ModelGpuLibrary {
     return at::cuda::getCurrentDeviceProperties()->name;
   }
 
+  std::string gpu_uuid() const override {
+    std::string text = "GPU-";
+    for (const char byte : at::cuda::getCurrentDeviceProperties()->uuid.bytes) {
+      constexpr char digits[] = "0123456789abcdef";
+      text += digits[static_cast<unsigned char>(byte) >> 4];
+      text += digits[static_cast<unsigned char>(byte) & 15];
+    }
+    return text;
+  }
+
   MachineRoof measure_roof() const override { return measure_gpu_roof(); }
 
   std::unique_ptr<DeviceTrainer> make_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
                                               std::span<const float> value_head, const TrainingOptions& training,
-                                              const GpuOptions& options, const std::string& cubin) const override {
-    return std::make_unique<GpuTrainer>(parameters, adapters, value_head, training, options, load_kernels(cubin));
+                                              const GpuOptions& options, const std::string& cubin,
+                                              std::optional<TrainerShare> share) const override {
+    return std::make_unique<GpuTrainer>(parameters, adapters, value_head, training, options, load_kernels(cubin),
+                                        share);
   }
 
   std::unique_ptr<Decoder> make_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,

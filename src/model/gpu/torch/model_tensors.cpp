@@ -107,6 +107,33 @@ std::vector<Tensor> DeviceLayout::linear_weights(const Tensor& flat) const {
   return weights;
 }
 
+std::vector<GradientStretch> DeviceLayout::stretches(bool whole) const {
+  using enum Projection;
+  const auto count = static_cast<int>(layers_.size());
+  const std::int64_t hidden = description_.hidden;
+  std::vector<GradientStretch> stretches;
+  if (output_ != embedding_) stretches.push_back({output_, linear_layers(), 0, false});
+  for (int layer = count - 1; layer >= 0; --layer) {
+    const Offsets& at = layers_[static_cast<std::size_t>(layer)];
+    const std::int64_t end = layer + 1 < count ? layers_[static_cast<std::size_t>(layer) + 1].qkv : matrices_;
+    GradientStretch& stretch = stretches.emplace_back(GradientStretch{at.qkv, end, count - layer});
+    const auto add = [&](std::int64_t begin, std::initializer_list<Projection> projections, std::int64_t in) {
+      for (const Projection projection : projections) {
+        stretch.matrices.emplace_back(begin, begin + out_of(description_, projection) * in);
+        begin = stretch.matrices.back().second;
+      }
+    };
+    if (!whole) continue;
+    add(at.qkv, {q, k, v}, hidden);
+    add(at.o, {o}, description_.heads * description_.head_dim);
+    add(at.gate_up, {gate, up}, hidden);
+    add(at.down, {down}, description_.intermediate);
+  }
+  stretches.push_back({0, output_ != embedding_ ? output_ : linear_layers(), count + 1, false});
+  stretches.push_back({matrices_, size_, count + 1, false});
+  return stretches;
+}
+
 void DeviceLayout::upload(std::span<const float> from, Tensor& flat) const {
   flat.zero_();
   for (const Piece& piece : pieces_) {

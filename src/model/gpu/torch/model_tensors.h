@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/decoder/parameters.h"
+#include "model/gpu/gradient_buckets.h"
 #include "model/gpu/torch/torch_headers.h"
 
 namespace kw {
@@ -40,6 +41,9 @@ class DeviceLayout {
   ModelTensors views(const at::Tensor& flat) const;
   // Weights of the linear layers one by one: q, k, v, o, gate, up, down of each.
   std::vector<at::Tensor> linear_weights(const at::Tensor& flat) const;
+  // As a backward pass comes by them: the output matrix, unless it is tied, at moment 0, the last layer's at 1 ... the
+  // first one's at `layers`; embedding, norms and biases one later. `whole`: linear layers matrix by matrix.
+  std::vector<GradientStretch> stretches(bool whole) const;
   // Host floats in the program's layout, from and to a flat buffer.
   void upload(std::span<const float> from, at::Tensor& flat) const;
   void download(const at::Tensor& flat, std::span<float> into) const;

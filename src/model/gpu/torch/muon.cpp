@@ -31,6 +31,25 @@ Tensor orthogonalised(const Tensor& stack, at::ScalarType type, int iterations) 
 
 }  // namespace
 
+void GpuTrainer::add_orthogonalised(const std::vector<Tensor>& updates, const std::vector<Tensor>& weights,
+                                    const OptimizerOptions& options, double rate) const {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::size_t>> by_shape;
+  for (std::size_t i = 0; i < weights.size(); ++i) by_shape[{weights[i].size(0), weights[i].size(1)}].push_back(i);
+  for (const auto& [shape, members] : by_shape) {
+    const auto& [out, in] = shape;
+    const double along = -rate * update_rms * std::sqrt(static_cast<double>(std::max(out, in)));
+    const auto together = static_cast<std::size_t>(std::max<std::int64_t>(1, most_elements / (out * in)));
+    for (std::size_t next = 0; next < members.size(); next += together) {
+      std::vector<Tensor> from, to;
+      for (std::size_t i = next; i < std::min(members.size(), next + together); ++i) {
+        from.push_back(updates[members[i]]);
+        to.push_back(weights[members[i]]);
+      }
+      at::_foreach_add_(to, orthogonalised(at::stack(from), shared_->type, options.muon.iterations).unbind(0), along);
+    }
+  }
+}
+
 void GpuTrainer::move_linear_layers(const OptimizerOptions& options, double learning_rate, double gradient_scale) {
   PartTensors& base = tensors_[0];
   const std::int64_t begin = layout_.linear_layers(), count = layout_.matrices() - begin;
@@ -48,23 +67,7 @@ void GpuTrainer::move_linear_layers(const OptimizerOptions& options, double lear
   }
   values.mul_(1 - rate * options.weight_decay);
 
-  const std::vector<Tensor> updates = layout_.linear_weights(base.gradient);
-  const std::vector<Tensor> weights = layout_.linear_weights(base.values);
-  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::size_t>> by_shape;
-  for (std::size_t i = 0; i < weights.size(); ++i) by_shape[{weights[i].size(0), weights[i].size(1)}].push_back(i);
-  for (const auto& [shape, members] : by_shape) {
-    const auto& [out, in] = shape;
-    const double along = -rate * update_rms * std::sqrt(static_cast<double>(std::max(out, in)));
-    const auto together = static_cast<std::size_t>(std::max<std::int64_t>(1, most_elements / (out * in)));
-    for (std::size_t next = 0; next < members.size(); next += together) {
-      std::vector<Tensor> from, to;
-      for (std::size_t i = next; i < std::min(members.size(), next + together); ++i) {
-        from.push_back(updates[members[i]]);
-        to.push_back(weights[members[i]]);
-      }
-      at::_foreach_add_(to, orthogonalised(at::stack(from), shared_->type, options.muon.iterations).unbind(0), along);
-    }
-  }
+  add_orthogonalised(layout_.linear_weights(base.gradient), layout_.linear_weights(base.values), options, rate);
   gradient.zero_();
   if (base.copy.defined()) base.copy.narrow(0, begin, count).copy_(values);
 }

@@ -14,22 +14,30 @@ constexpr std::int64_t least_rows_at_once = 2048;  // of logits on a GPU: fewer 
 
 }  // namespace
 
-void GpuTrainer::add_part(std::string name, std::int64_t size, std::int64_t device_size, std::int64_t decayed) {
+void GpuTrainer::add_part(NewPart part) {
   const auto floats = at::TensorOptions(shared_->device).dtype(at::kFloat);
   PartTensors tensors;
-  tensors.values = at::zeros({device_size}, floats);
-  tensors.gradient = at::zeros({device_size}, floats);
-  tensors.first = at::zeros({device_size}, floats);
-  tensors.second = at::zeros({device_size}, floats);
-  if (shared_->type != at::kFloat) tensors.copy = at::zeros({device_size}, floats.dtype(shared_->type));
-  tensors.decayed = decayed;
-  parts_.push_back({std::move(name), size, false, 0});
+  tensors.decayed = part.decayed;
+  if (part.has_copy && shared_->type != at::kFloat)
+    tensors.copy = at::zeros({part.device_size}, floats.dtype(shared_->type));
+  std::int64_t own_size = part.device_size;
+  if (share_) {
+    // A quarter of a small part is sent while the rest is computed.
+    const std::int64_t bucket = std::min(options_.bucket_bytes / 4, std::max<std::int64_t>(part.device_size / 4, 1));
+    tensors.plan = plan_buckets(part.stretches, bucket, share_->owner.rank, share_->owner.size);
+    own_size = tensors.plan.own_size;
+  }
+  tensors.values = at::zeros({tensors.copy.defined() ? own_size : part.device_size}, floats);
+  tensors.gradient = at::zeros({part.device_size}, floats);
+  tensors.first = at::zeros({own_size}, floats);
+  tensors.second = at::zeros({own_size}, floats);
+  parts_.push_back({std::move(part.name), part.size, false, 0});
   tensors_.push_back(std::move(tensors));
 }
 
 GpuTrainer::GpuTrainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
                        std::span<const float> value_head, const TrainingOptions& training, const GpuOptions& options,
-                       std::shared_ptr<const KernelLauncher> kernels)
+                       std::shared_ptr<const KernelLauncher> kernels, std::optional<TrainerShare> share)
     : shared_(std::make_shared<SharedModel>(
           SharedModel{parameters.description,
                       at::Device(options.on_cpu ? at::kCPU : at::kCUDA),
@@ -45,14 +53,16 @@ GpuTrainer::GpuTrainer(const Parameters& parameters, const std::vector<Adapter>&
       layout_(parameters.description, parameters.layout),
       has_base_(training.train_base),
       has_value_head_(!value_head.empty()),
-      usable_(training.usable_vocabulary > 0 ? training.usable_vocabulary : parameters.description.vocabulary) {
+      usable_(training.usable_vocabulary > 0 ? training.usable_vocabulary : parameters.description.vocabulary),
+      share_(share) {
   operations_.stopwatch().enabled = options.profile && !options.on_cpu;
   SharedModel& model = *shared_;
   if (has_base_) {
-    add_part("base", parameters.layout.size, layout_.size(), layout_.matrices());
+    add_part({"base", parameters.layout.size, layout_.size(), layout_.matrices(),
+              layout_.stretches(share_ && share_->whole_matrices)});
     gradients_ = layout_.views(tensors_.back().gradient);
     write_part(0, PartArray::values, parameters.values);
-    model.weights = layout_.views(tensors_[0].copy.defined() ? tensors_[0].copy : tensors_[0].values);
+    model.weights = layout_.views(tensors_[0].computed_with());
   } else {
     base_ = at::empty({layout_.size()}, at::TensorOptions(model.device).dtype(model.type));
     layout_.upload(parameters.values, base_);
@@ -60,17 +70,16 @@ GpuTrainer::GpuTrainer(const Parameters& parameters, const std::vector<Adapter>&
   }
   for (std::size_t i = 0; i < adapters.size(); ++i) {
     const auto& layout = adapter_layouts_.emplace_back(model.description, adapters[i].layout);
-    add_part("adapter." + std::to_string(i) + "." + adapters[i].name, adapters[i].layout.size, layout.size(),
-             layout.size());
+    add_part({"adapter." + std::to_string(i) + "." + adapters[i].name, adapters[i].layout.size, layout.size(),
+              layout.size(), layout.stretches()});
     write_part(parts_.size() - 1, PartArray::values, adapters[i].values);
     const PartTensors& part = tensors_.back();
-    model.adapters.push_back(
-        {adapters[i].scale, layout.views(part.copy.defined() ? part.copy : part.values), layout.views(part.gradient)});
+    model.adapters.push_back({adapters[i].scale, layout.views(part.computed_with()), layout.views(part.gradient)});
   }
   if (has_value_head_) {
-    add_part("value_head", static_cast<std::int64_t>(value_head.size()), static_cast<std::int64_t>(value_head.size()),
-             0);
-    tensors_.back().copy = Tensor();  // computed in float32
+    const auto size = static_cast<std::int64_t>(value_head.size());
+    // Computed in float32.
+    add_part({"value_head", size, size, 0, {{0, size, 0}}, false});
     write_part(parts_.size() - 1, PartArray::values, value_head);
   }
   model.rotary = rotary_tensors(model.description, model.description.context, model.device);

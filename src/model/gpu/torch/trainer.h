@@ -2,13 +2,16 @@
 // Forward and backward by hand, without autograd: each tensor that is kept for the gradient is named here.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/gpu/gpu_library.h"
+#include "model/gpu/gradient_buckets.h"
 #include "model/gpu/torch/adapter_tensors.h"
 #include "model/gpu/torch/model_tensors.h"
 #include "model/gpu/torch/operations.h"
+#include "model/gpu/torch/rank_exchange.h"
 
 namespace kw {
 
@@ -24,27 +27,41 @@ struct SharedModel {
   std::int64_t version = 0;
 };
 
-// Something that is trained as a whole. Flat float32 buffers in the device's layout.
+// Something that is trained as a whole. Flat float32 buffers in the device's layout. Ranks that share it have each the
+// moments of their own pieces alone, and the masters too, where there is a copy to compute with.
 struct PartTensors {
   at::Tensor values;  // the master; with float32 as computing type, the weights themselves
   at::Tensor gradient, first, second;
   at::Tensor copy;           // in the computing type; undefined: `values` is computed with
   std::int64_t decayed = 0;  // weight decay applies to elements before this
+  PartBuckets plan;          // of a part that ranks share
+
+  const at::Tensor& computed_with() const { return copy.defined() ? copy : values; }
+  // A piece's masters.
+  at::Tensor own_values(const OwnPiece& piece) const {
+    return values.narrow(0, copy.defined() ? piece.place : piece.begin, piece.count);
+  }
 };
 
 class GpuTrainer final : public DeviceTrainer {
  public:
   GpuTrainer(const Parameters& parameters, const std::vector<Adapter>& adapters, std::span<const float> value_head,
-             const TrainingOptions& training, const GpuOptions& options, std::shared_ptr<const KernelLauncher> kernels);
+             const TrainingOptions& training, const GpuOptions& options, std::shared_ptr<const KernelLauncher> kernels,
+             std::optional<TrainerShare> share = std::nullopt);
 
   TokenScores run(const BatchPlan& plan, bool keep) override;
   void backward(const BatchPlan& plan, const ScoreGradients& gradients) override;
   void clear_gradients() override;
-  double gradient_norm() override;
+  double gradient_squares() override;
   void move(const OptimizerOptions& options, double learning_rate, double gradient_scale) override;
+  void connect(DeviceCollectives& ranks) override;
+  void last_backward_follows() override { last_backward_follows_ = true; }
+  void reduce_gradients() override;
+  std::string exchange_report() override { return exchange_ ? exchange_->report() : std::string(); }
   std::vector<DevicePart>& parts() override { return parts_; }
   void read_part(std::size_t part, PartArray array, std::span<float> into) override;
   void write_part(std::size_t part, PartArray array, std::span<const float> from) override;
+  void read_weights(std::size_t part, std::span<float> into) override;
   void read_base(std::span<float> into) override;
   std::int64_t& version() override { return shared_->version; }
   std::string profile() override { return operations_.stopwatch().report(); }
@@ -93,8 +110,35 @@ class GpuTrainer final : public DeviceTrainer {
   void upload_masks(const BatchPlan& plan, Pass& pass) const;
   // Muon over the base's linear layers; clears their gradient.
   void move_linear_layers(const OptimizerOptions& options, double learning_rate, double gradient_scale);
+  // Over the own ones of a base that ranks share.
+  void move_own_matrices(const std::vector<OwnPiece>& matrices, const OptimizerOptions& options, double learning_rate,
+                         double gradient_scale);
+  // What is orthogonalised, (out, in) each, moves weights of the same shapes.
+  void add_orthogonalised(const std::vector<at::Tensor>& updates, const std::vector<at::Tensor>& weights,
+                          const OptimizerOptions& options, double rate) const;
+  void move_whole(std::size_t index, const OptimizerOptions& options, AdamWNumbers numbers);
+  void move_own(std::size_t index, const OptimizerOptions& options, AdamWNumbers numbers);
+  bool is_muon_base(std::size_t part, const OptimizerOptions& options) const {
+    return options.kind == OptimizerKind::muon && part == 0 && has_base_;
+  }
+  double own_squares();
+  // Whether a rank has its own pieces of an array alone, in their order.
+  bool is_shared(std::size_t part, PartArray array) const {
+    return share_ && array != PartArray::gradient && (array != PartArray::values || tensors_.at(part).copy.defined());
+  }
+  RankExchange& exchange();
+
+  // Decides who owns what, before the part's buffers are made.
+  struct NewPart {
+    std::string name;
+    std::int64_t size = 0, device_size = 0, decayed = 0;
+    std::vector<GradientStretch> stretches;
+    bool has_copy = true;
+  };
+  void add_part(NewPart part);
   at::Tensor& array_of(std::size_t part, PartArray array);
-  void add_part(std::string name, std::int64_t size, std::int64_t device_size, std::int64_t decayed);
+  void download(std::size_t part, const at::Tensor& flat, std::span<float> into) const;
+  void upload(std::size_t part, std::span<const float> from, at::Tensor& flat) const;
 
   std::shared_ptr<SharedModel> shared_;
   Operations operations_;
@@ -109,6 +153,9 @@ class GpuTrainer final : public DeviceTrainer {
   ModelTensors gradients_;  // of the base, float32
   std::int64_t usable_ = 0;
   Pass kept_;
+  std::optional<TrainerShare> share_;  // none: no other rank has any
+  std::unique_ptr<RankExchange> exchange_;
+  bool last_backward_follows_ = false;
 };
 
 }  // namespace kw

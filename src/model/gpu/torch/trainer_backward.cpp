@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
+#include <utility>
 
 #include "model/gpu/torch/trainer.h"
 
@@ -39,11 +41,20 @@ void GpuTrainer::backward(const BatchPlan& plan, const ScoreGradients& gradients
     parts_[static_cast<std::size_t>(run.adapter) + (has_base_ ? 1 : 0)].used = true;
   }
   if (has_value_head_ && !gradients.value.empty()) parts_.back().used = true;
+  if (exchange_ && exchange_->begun()) throw std::runtime_error("it comes after the last one of the step");
+  // What is sent early is what step() would send: a rank that has nothing to do here sends it then.
+  const bool sends = std::exchange(last_backward_follows_, false) && exchange_ && plan.scored() > 0;
+  const auto reached = [&](std::int64_t moment) {
+    if (sends) exchange_->reached(static_cast<int>(moment));
+  };
   if (plan.scored() == 0) return;
 
+  if (sends) exchange_->begin();
+  const std::int64_t layers = shared_->description.layers;
   Tensor dx = head_backward(plan, gradients);
+  reached(0);
   if (has_base_ || !plan.runs.empty()) {
-    for (std::int64_t layer = shared_->description.layers - 1; layer >= 0; --layer) {
+    for (std::int64_t layer = layers - 1; layer >= 0; --layer) {
       Block& block = kept_.blocks[static_cast<std::size_t>(layer)];
       if (training_.recompute) {
         const Tensor x = block.x;
@@ -51,6 +62,7 @@ void GpuTrainer::backward(const BatchPlan& plan, const ScoreGradients& gradients
       }
       block_backward(kept_, layer, block, dx);
       block = {};
+      reached(layers - layer);
     }
   }
   if (has_base_) {
@@ -59,6 +71,7 @@ void GpuTrainer::backward(const BatchPlan& plan, const ScoreGradients& gradients
                                gradients_.embedding);
     watch.mark("embedding");
   }
+  reached(layers + 1);
   kept_ = {};
 }
 

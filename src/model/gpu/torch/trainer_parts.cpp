@@ -1,4 +1,4 @@
-#include <cmath>
+#include <utility>
 
 #include "model/gpu/torch/trainer.h"
 
@@ -10,47 +10,61 @@ using at::Tensor;
 }  // namespace
 
 void GpuTrainer::clear_gradients() {
+  if (exchange_) exchange_->clear();
+  last_backward_follows_ = false;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     tensors_[i].gradient.zero_();
     parts_[i].used = false;
   }
 }
 
-double GpuTrainer::gradient_norm() {
+double GpuTrainer::gradient_squares() {
+  if (share_) return own_squares();
   double squares = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (!parts_[i].used) continue;
     const double norm = static_cast<double>(at::linalg_vector_norm(tensors_[i].gradient).item<float>());
     squares += norm * norm;
   }
-  return std::sqrt(squares);
+  return squares;
 }
 
 void GpuTrainer::move(const OptimizerOptions& options, double learning_rate, double gradient_scale) {
   operations_.stopwatch().mark(nullptr);
+  std::vector<std::pair<const PartBuckets*, Tensor>> moved;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (!parts_[i].used) continue;
-    PartTensors& part = tensors_[i];
-    AdamWNumbers numbers{learning_rate,        options.beta1,  options.beta2,    options.epsilon,
-                         options.weight_decay, gradient_scale, ++parts_[i].steps};
-    const std::int64_t size = part.values.numel();
-    const auto over = [&](std::int64_t begin, std::int64_t end, double decay) {
-      if (begin == end) return;
-      const auto slice = [&](const Tensor& tensor) {
-        return tensor.defined() ? tensor.narrow(0, begin, end - begin) : tensor;
-      };
-      Tensor values = slice(part.values), gradient = slice(part.gradient), first = slice(part.first),
-             second = slice(part.second), copy = slice(part.copy);
-      numbers.decay = decay;
-      operations_.adamw(numbers, values, gradient, first, second, copy);
-    };
-    const bool is_muon = options.kind == OptimizerKind::muon && i == 0 && has_base_;
-    over(0, is_muon ? layout_.linear_layers() : part.decayed, options.weight_decay);
-    if (is_muon) move_linear_layers(options, learning_rate, gradient_scale);
-    over(part.decayed, size, 0);
+    const AdamWNumbers numbers{learning_rate,        options.beta1,  options.beta2,    options.epsilon,
+                               options.weight_decay, gradient_scale, ++parts_[i].steps};
+    if (share_) {
+      move_own(i, options, numbers);
+      moved.emplace_back(&tensors_[i].plan, tensors_[i].computed_with());
+    } else {
+      move_whole(i, options, numbers);
+    }
     parts_[i].used = false;
   }
   operations_.stopwatch().mark("optimizer");
+  if (share_) exchange().gather(moved);
+}
+
+void GpuTrainer::move_whole(std::size_t index, const OptimizerOptions& options, AdamWNumbers numbers) {
+  PartTensors& part = tensors_[index];
+  const double gradient_scale = numbers.gradient_scale;
+  const auto over = [&](std::int64_t begin, std::int64_t end, double decay) {
+    if (begin == end) return;
+    const auto slice = [&](const Tensor& tensor) {
+      return tensor.defined() ? tensor.narrow(0, begin, end - begin) : tensor;
+    };
+    Tensor values = slice(part.values), gradient = slice(part.gradient), first = slice(part.first),
+           second = slice(part.second), copy = slice(part.copy);
+    numbers.decay = decay;
+    operations_.adamw(numbers, values, gradient, first, second, copy);
+  };
+  const bool is_muon = is_muon_base(index, options);
+  over(0, is_muon ? layout_.linear_layers() : part.decayed, options.weight_decay);
+  if (is_muon) move_linear_layers(options, numbers.learning_rate, gradient_scale);
+  over(part.decayed, part.values.numel(), 0);
 }
 
 Tensor& GpuTrainer::array_of(std::size_t part, PartArray array) {
@@ -67,8 +81,8 @@ Tensor& GpuTrainer::array_of(std::size_t part, PartArray array) {
   }
 }
 
-void GpuTrainer::read_part(std::size_t part, PartArray array, std::span<float> into) {
-  const Tensor& flat = array_of(part, array);
+void GpuTrainer::download(std::size_t part, const Tensor& flat, std::span<float> into) const {
+  if (into.empty()) return;
   if (part == 0 && has_base_) {
     layout_.download(flat, into);
   } else if (const std::size_t adapter = part - (has_base_ ? 1 : 0); adapter < adapter_layouts_.size()) {
@@ -78,8 +92,7 @@ void GpuTrainer::read_part(std::size_t part, PartArray array, std::span<float> i
   }
 }
 
-void GpuTrainer::write_part(std::size_t part, PartArray array, std::span<const float> from) {
-  Tensor& flat = array_of(part, array);
+void GpuTrainer::upload(std::size_t part, std::span<const float> from, Tensor& flat) const {
   if (part == 0 && has_base_) {
     layout_.upload(from, flat);
   } else if (const std::size_t adapter = part - (has_base_ ? 1 : 0); adapter < adapter_layouts_.size()) {
@@ -87,9 +100,42 @@ void GpuTrainer::write_part(std::size_t part, PartArray array, std::span<const f
   } else {
     flat.copy_(at::from_blob(const_cast<float*>(from.data()), {flat.numel()}, at::kFloat));
   }
-  if (array == PartArray::values && tensors_[part].copy.defined()) tensors_[part].copy.copy_(flat);
 }
 
-void GpuTrainer::read_base(std::span<float> into) { layout_.download(has_base_ ? tensors_[0].values : base_, into); }
+void GpuTrainer::read_part(std::size_t part, PartArray array, std::span<float> into) {
+  const PartTensors& tensors = tensors_.at(part);
+  const Tensor& flat = array_of(part, array);
+  if (!is_shared(part, array)) return download(part, flat, into);
+  Tensor whole = at::zeros_like(tensors.gradient);
+  for (const OwnPiece& piece : tensors.plan.own)
+    whole.narrow(0, piece.begin, piece.count).copy_(flat.narrow(0, piece.place, piece.count));
+  exchange().gather(tensors.plan, whole);
+  download(part, whole, into);
+}
+
+void GpuTrainer::write_part(std::size_t part, PartArray array, std::span<const float> from) {
+  PartTensors& tensors = tensors_.at(part);
+  Tensor& flat = array_of(part, array);
+  if (!is_shared(part, array)) {
+    upload(part, from, flat);
+    if (array == PartArray::values && tensors.copy.defined()) tensors.copy.copy_(flat);
+    return;
+  }
+  Tensor whole = at::empty_like(tensors.gradient);
+  upload(part, from, whole);
+  for (const OwnPiece& piece : tensors.plan.own)
+    flat.narrow(0, piece.place, piece.count).copy_(whole.narrow(0, piece.begin, piece.count));
+  if (array == PartArray::values) tensors.copy.copy_(whole);
+}
+
+void GpuTrainer::read_weights(std::size_t part, std::span<float> into) {
+  const PartTensors& tensors = tensors_.at(part);
+  download(part, share_ ? tensors.computed_with() : tensors.values, into);
+}
+
+void GpuTrainer::read_base(std::span<float> into) {
+  if (has_base_) return read_weights(0, into);
+  layout_.download(base_, into);
+}
 
 }  // namespace kw
