@@ -1,8 +1,10 @@
 #include "app/cli/train_ranks.h"
 
-#include <iostream>
+#include <fmt/format.h>
 
+#include "kernel/gpu/gpu_choice.h"
 #include "model/distributed/local_ranks.h"
+#include "model/distributed/nccl.h"
 
 namespace kw::cli {
 
@@ -32,6 +34,9 @@ void run_with_ranks(Context& context, int ranks, const std::function<Result<void
                 {fmt::format("{} has started {} ranks, --ranks wants {}", (*place)->launcher, (*place)->size, ranks),
                  "leave --ranks away",
                  {}});
+  // Before anything of CUDA is used, whatever it will be used for.
+  choose_gpu_of_rank((*place)->local_rank);
+  prepare_shared_gpu((*place)->rank);
   const auto joined = Communicator::join(**place);
   if (!joined.ok()) return fail(context, joined.error());
   const auto done = work(joined->get());

@@ -257,6 +257,7 @@ Result<Json> train_rl(const RlArguments& arguments) {
   fs::create_directories(out, failed);
   if (failed) return Error{"cannot create this folder: " + failed.message(), "", {out.string(), 0, 0}};
   KW_TRY(const Models models, make_models(arguments, options));
+  KW_TRY_VOID(check_devices(ranks, *models.policy));
   options.start = models.start;
   options.update.pass_tokens = std::max(options.update.pass_tokens, models.policy->description().context);
   KW_TRY(const TaskPool pool, pool_from(arguments));

@@ -326,6 +326,7 @@ Result<Json> train_sft(const SftArguments& arguments) {
            return make_start(arguments, plan);
          }));
   Learner* const learner = start.learner.get();
+  KW_TRY_VOID(check_devices(arguments.ranks, *learner));
   KW_TRY(const auto book, book_of(arguments));
   plan.longest = std::min(plan.longest, learner->description().context);
   KW_TRY(const LessonStream lessons, LessonStream::make(learner->dialect(), book, plan));

@@ -42,13 +42,21 @@ int threads_for(int wanted, const Communicator* ranks) {
   return std::max(1, core_count() / ranks->place().local_size);
 }
 
+Result<void> check_devices(Communicator* ranks, const Learner& learner) {
+  if (rank_count(ranks) == 1) return {};
+  KW_TRY(const auto all, ranks->all_gather(learner.on_gpu() ? "gpu" : "cpu", 3));
+  const auto name = [&](std::size_t rank) { return all[rank] == "gpu" ? "a GPU" : "the CPU"; };
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
+      return Error{fmt::format("rank {} trains on {} and rank 0 on {}", rank, name(rank), name(0)),
+                   "--device gpu says why a rank has no GPU; --device cpu needs none",
+                   {}};
+  return {};
+}
+
 Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* files, const LearnerOptions& options) {
   KW_TRY(const std::optional<std::string> gpu, gpu_for(options.device));
   on_gpu_ = gpu.has_value();
-  if (on_gpu_ && options.ranks != nullptr)
-    return Error{"several ranks train on the CPU alone so far: the GPU's trainer takes its steps without them",
-                 "--device cpu, or one process without ranks",
-                 {}};
   train_base_ = options.train_base;
   if (!train_base_ && options.adapters.empty())
     return Error{"nothing would learn: the base is frozen and there are no adapters", "", {}};

@@ -28,13 +28,17 @@ struct LearnerOptions {
   bool value_head = false;
   OptimizerOptions optimizer;
   std::uint64_t seed = 1;
-  Communicator* ranks = nullptr;  // that train these weights together; on the CPU alone
+  Communicator* ranks = nullptr;  // that train these weights together
   // PEFT folders to start adapters from; others start at zero.
   std::map<AgentRole, std::filesystem::path> adapter_folders;
 };
 
 // Threads of this process: what was asked for, or all cores, shared with the ranks of this machine.
 int threads_for(int wanted, const Communicator* ranks);
+
+class Learner;
+// Whether all ranks train on devices of one kind; the error names one that does not. A collective.
+Result<void> check_devices(Communicator* ranks, const Learner& learner);
 
 class Learner {
  public:

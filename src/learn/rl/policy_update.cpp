@@ -226,10 +226,16 @@ class PolicyUpdate {
     const std::vector<SlotPass> passes = passes_of(which);
     std::vector<std::string> sums;
     const ShareRange own = own_slots();
+    const SlotPass* last = nullptr;
+    for (const SlotPass& each : passes)
+      if (each.slot >= own.begin && each.slot < own.end) last = &each;
     for (std::int64_t slot = own.begin; slot < own.end; ++slot) {
       slot_ = {};
-      for (const SlotPass& each : passes)
-        if (each.slot == slot) KW_TRY_VOID(learn_pass(each.pass, all_tokens, all_answers));
+      for (const SlotPass& each : passes) {
+        if (each.slot != slot) continue;
+        if (&each == last) announce_last_pass();
+        KW_TRY_VOID(learn_pass(each.pass, all_tokens, all_answers));
+      }
       if (inputs_.slots > 1 && inputs_.move_policy) KW_TRY_VOID(inputs_.policy.end_slot(slot));
       if (inputs_.slots > 1 && inputs_.critic != nullptr) KW_TRY_VOID(inputs_.critic->end_slot(slot));
       sums.emplace_back(reinterpret_cast<const char*>(&slot_), sizeof slot_);
@@ -254,6 +260,15 @@ class PolicyUpdate {
       report_.skipped_steps += moved.skipped;
     }
     return {};
+  }
+
+  // One model's gradients travel at a time: ranks without passes would send those of two in another order.
+  void announce_last_pass() {
+    if (inputs_.move_policy) {
+      inputs_.policy.last_backward_follows();
+    } else if (inputs_.critic != nullptr) {
+      inputs_.critic->last_backward_follows();
+    }
   }
 
   Result<void> learn_pass(const AnswerPass& pass, std::int64_t all_tokens, std::int64_t all_answers) {

@@ -1,6 +1,7 @@
 #include "learn/rl/policy_update.h"
 
 #include "learn/rl/reinforce_test_support.h"
+#include "model/decoder/noted_trainer_for_tests.h"
 
 namespace kw {
 namespace {
@@ -174,6 +175,33 @@ TEST(PolicyUpdate, MiniBatchesAndEpochsMoveAwayFromTheSampler) {
   EXPECT_EQ(report.optimizer_steps, 6);
   EXPECT_NE(report.kl_old, 0);
   EXPECT_EQ(report.mismatch_kl, 0) << "old log-probabilities are those before the first step";
+}
+
+// A trainer may send gradients while the last of a mini-batch's backward passes computes them; those of one model at a
+// time.
+TEST(PolicyUpdate, TheLastBackwardIsAnnouncedToOneModel) {
+  for (const bool move_policy : {true, false}) {
+    const auto learner = test_learner(), critic = test_learner(true);
+    NotedTrainer policy(learner->trainer()), values(critic->trainer());
+    UpdateInputs inputs = inputs_for(*learner);
+    const UpdateInputs noted{.policy = policy,
+                             .critic = &values,
+                             .adapter_of = base_alone,
+                             .learning_rate = inputs.learning_rate,
+                             .critic_learning_rate = 1e-3,
+                             .move_policy = move_policy,
+                             .slots = 2};
+    UpdateOptions options;
+    options.epochs = 2;
+    options.mini_batches = 2;
+    options.pass_tokens = 20;
+    updated(noted, sampled_answers(*learner, 6), options);
+    EXPECT_EQ(policy.steps().size(), move_policy ? 4u : 0u);
+    EXPECT_EQ(values.steps().size(), 4u);
+    for (const std::string& step : policy.steps()) EXPECT_TRUE(last_is_announced(step)) << step;
+    for (const std::string& step : values.steps())
+      EXPECT_TRUE(move_policy ? step.find('l') == std::string::npos : last_is_announced(step)) << step;
+  }
 }
 
 TEST(PolicyUpdate, KlIsMeasuredFromTheFrozenStart) {

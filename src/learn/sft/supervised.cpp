@@ -164,11 +164,15 @@ class SupervisedRun {
   };
 
   // Forward and backward over this rank's slots of a step; the gradients are the trainer's, the loss is that of all.
-  Result<PassedLoss> pass(const std::vector<Pass>& passes) {
+  // `step_follows`: unless the gradients are thrown away.
+  Result<PassedLoss> pass(const std::vector<Pass>& passes, bool step_follows = true) {
     PassedLoss loss;
     for (const Pass& each : passes) loss.tokens += std::ranges::count(each.batch.scored, 1);
     std::vector<std::string> sums;
     const ShareRange own = own_slots(slots_, options_.ranks);
+    const Pass* last = nullptr;
+    for (const Pass& each : passes)
+      if (step_follows && each.slot >= own.begin && each.slot < own.end) last = &each;
     for (std::int64_t slot = own.begin; slot < own.end; ++slot) {
       double sum = 0;
       for (const Pass& each : passes) {
@@ -177,6 +181,7 @@ class SupervisedRun {
         for (const float log_prob : scores.log_prob) sum -= log_prob;
         ScoreGradients gradients;
         gradients.log_prob.assign(scores.log_prob.size(), -1.0f / static_cast<float>(loss.tokens));
+        if (&each == last) trainer_.last_backward_follows();
         KW_TRY_VOID(trainer_.backward(gradients));
       }
       if (slots_ > 1) KW_TRY_VOID(trainer_.end_slot(slot));
@@ -231,7 +236,7 @@ class SupervisedRun {
       if (goes_on == 0) break;
       const Clock::time_point began = Clock::now();
       KW_TRY(const std::vector<Pass> passes, draw(feed, false));
-      KW_TRY([[maybe_unused]] const PassedLoss loss, pass(passes));
+      KW_TRY([[maybe_unused]] const PassedLoss loss, pass(passes, false));
       trainer_.clear_gradients();
       if (++steps > 0) measured += seconds_since(began);
     }

@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "learn/sft/lesson_feed.h"
 #include "model/decoder/cpu_trainer.h"
+#include "model/decoder/noted_trainer_for_tests.h"
 #include "model/decoder/pass_work.h"
 #include "model/decoder/presets.h"
 #include "model/distributed/ranks_for_tests.h"
@@ -154,6 +155,31 @@ TEST(SupervisedRanks, AnyNumberEndsWithTheSameBitsAndLogsTheSame) {
     const RankRun found = run_by_ranks(size, fresh_folder("ranks_" + std::to_string(size)), options);
     EXPECT_TRUE(found.values == expected.values) << size;
     EXPECT_EQ(found.log.lines, expected.log.lines) << size;
+  }
+}
+
+// A trainer may send gradients while the last of a step's backward passes computes them. Those before a step is made of
+// minutes are thrown away: none is the last.
+TEST(SupervisedRanks, TheLastBackwardOfAStepIsAnnounced) {
+  Classroom room = Classroom::make();
+  const auto trainer = room.trainer();
+  for (const bool by_minutes : {false, true}) {
+    NotedTrainer noted(*trainer);
+    SupervisedOptions options = short_run();
+    options.slots = 4;
+    options.pass_tokens = std::max<std::int64_t>(options.batch_tokens / 3, room.lessons.longest());
+    options.steps = by_minutes ? 0 : 3;
+    options.minutes = by_minutes ? 0.002 : 0;
+    Checkpoints checkpoints = *Checkpoints::open(fresh_folder(by_minutes ? "announced_minutes" : "announced"));
+    LogInMemory log;
+    const auto summary = train_supervised(noted, room.lessons, room.dialect, base_alone, options, checkpoints, log, {});
+    ASSERT_TRUE(summary.ok()) << to_string(summary.error());
+    const std::vector<std::string> steps = noted.steps();
+    ASSERT_FALSE(steps.empty());
+    for (std::size_t i = by_minutes ? 1 : 0; i < steps.size(); ++i)
+      EXPECT_TRUE(last_is_announced(steps[i])) << steps[i];
+    EXPECT_TRUE(steps.front().ends_with("lb")) << "behind trials: " << steps.front();
+    EXPECT_EQ(std::ranges::count(steps.front(), 'l'), 1);
   }
 }
 
