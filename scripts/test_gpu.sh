@@ -2,7 +2,7 @@
 # Tests that need an NVIDIA GPU, in about ten minutes; where there is none they are skipped, and the reason is said.
 #   KW_BUILD    folder with the programs (default build)
 #   KW_RESULTS  where the tables go (default build/gpu-results)
-#   KW_STEPS    some of: tests agree self repeat soak speed load_inline sanitizer calibrate kernels model (default: all but the last two)
+#   KW_STEPS    some of: tests agree self repeat soak speed load_inline sanitizer calibrate kernels model ranks (default: all but the last three)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 skip() { echo "GPU tests skipped: $*"; exit 0; }
@@ -61,6 +61,7 @@ for each in $steps; do
     model)  # training and generation, ours and Hugging Face's
       step model_gpu 150 "$(find_program model_gpu_bench)" correct decode train
       step model_huggingface 200 python3 scripts/gpu_huggingface_baseline.py --models small-30m,smollm2-135m,qwen2.5-coder-0.5b ;;
+    ranks) step ranks 260 python3 scripts/gpu_ranks.py "$results/ranks" --build "$build" ;;  # several on this card
     kernels) step kernels 500 python3 scripts/check_kernels_on_gpu.py "$results/kernels.md" ;;
     exports) step exports 500 env KERNELWRIGHT_PROGRAM="$program" python3 scripts/check_exports_on_gpu.py ;;
     *) echo "unknown step: $each"; failed=1 ;;
