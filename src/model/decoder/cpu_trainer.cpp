@@ -355,12 +355,6 @@ Result<void> check_adapters(const ModelDescription& model, const std::vector<Ada
 
 }  // namespace
 
-Result<void> Trainer::end_slot(std::int64_t) {
-  return Error{"this device's trainer takes a step as a whole: it has no slots that ranks could share",
-               "train on the CPU (--device cpu), or without ranks and slots",
-               {}};
-}
-
 Result<std::unique_ptr<Trainer>> make_cpu_trainer(ThreadTeam& team, Parameters parameters,
                                                   std::vector<Adapter> adapters, const TrainingOptions& training,
                                                   const OptimizerOptions& optimizer, std::uint64_t seed) {

@@ -77,7 +77,7 @@ class Trainer {
   virtual void clear_gradients() = 0;
   // What was added since the last step or end_slot() is the gradient of one slot (model/distributed/slots.h); slots
   // come in ascending order, and step() adds up those of all ranks. A step without slots needs no call.
-  virtual Result<void> end_slot(std::int64_t slot);
+  virtual Result<void> end_slot(std::int64_t slot) = 0;
   // The next backward() is the last one before step(): what it completes may already be sent to other ranks. May be
   // left out.
   virtual void last_backward_follows() {}

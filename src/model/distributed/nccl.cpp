@@ -118,7 +118,7 @@ NcclCommunicator::~NcclCommunicator() {
 
 Result<void> NcclCommunicator::queued(int result, const char* what) {
   if (result != nccl_success && result != nccl_in_progress) return blame(result, what);
-  outstanding_ = true;
+  outstanding_ = size() > 1;
   return together_ || result == nccl_success ? Result<void>() : settle(what);
 }
 
@@ -129,7 +129,7 @@ Result<void> NcclCommunicator::settle(const char* what) {
     if (communicator_ == nullptr || library_->async_error(communicator_, &state) != nccl_success) return true;
     return state != nccl_in_progress;
   }));
-  outstanding_ = true;
+  outstanding_ = size() > 1;
   return state == nccl_success ? Result<void>() : blame(state, what);
 }
 

@@ -27,9 +27,9 @@ class RankExchange {
   void begin();
   void reached(int moment);
   bool begun() const { return next_ > 0; }
-  // Sends what is left and waits for all of it: each rank's own pieces are sums afterwards.
+  // Sends what is left; what is queued from here on finds all of it summed: each rank's own pieces are sums afterwards.
   void finish();
-  // Everybody's own pieces of `whole`, a buffer of the part's size, on all ranks. Waits.
+  // Everybody's own pieces of `whole`, a buffer of the part's size, on all ranks.
   void gather(const PartBuckets& plan, const at::Tensor& whole);
   void gather(const std::vector<std::pair<const PartBuckets*, at::Tensor>>& wholes);
   // Nothing is on its way: what was sent is forgotten. The device is idle afterwards.

@@ -57,7 +57,8 @@ void GpuTrainer::move_own(std::size_t index, const OptimizerOptions& options, Ad
     operations_.adamw(numbers, values, gradient, first, second, copy);
   }
   if (!matrices.empty()) move_own_matrices(matrices, options, numbers.learning_rate, numbers.gradient_scale);
-  part.gradient.zero_();  // others' pieces have sums of some ranks
+  // Others' pieces have sums of some ranks; AdamW has cleared its own.
+  if (share_->owner.size > 1 || is_muon) part.gradient.zero_();
 }
 
 void GpuTrainer::move_own_matrices(const std::vector<OwnPiece>& matrices, const OptimizerOptions& options,
