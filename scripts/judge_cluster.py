@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How fast a pool of judge services is: one service to as many as are asked for, one worker each, on Unix sockets of this machine, and the
 same with services killed and started again meanwhile. Caches are new for each row; verdicts are compared with those of the first.
-  scripts/judge_cluster.py [--kernels 120] [--services 4] [--kills 4] [--program build/kernelwright]      prints a page of results"""
+  scripts/judge_cluster.py [--kernels 120] [--services 4] [--kills 4] [--cores 1] [--program build/kernelwright]
+Prints a page of results."""
 
 import argparse
 import os
@@ -46,8 +47,13 @@ def wait_until_ready(service):
     raise SystemExit("a service was not ready in time")
 
 
-def row(folder, jobs, secret, count, kills):
-    services = [world.JudgeService(folder, f"s{i}", secret) for i in range(count)]
+def cores_of(i, each):
+    """Of service i: neighbours of its own, or all where there are not so many."""
+    return set(range(i * each, (i + 1) * each)) if each and (i + 1) * each <= os.cpu_count() else None
+
+
+def row(folder, jobs, secret, count, kills, cores):
+    services = [world.JudgeService(folder, f"s{i}", secret, cores=cores_of(i, cores)) for i in range(count)]
     try:
         for service in services:
             wait_until_ready(service)
@@ -65,6 +71,7 @@ def main():
     parser.add_argument("--kernels", type=int, default=120)
     parser.add_argument("--services", type=int, default=4)
     parser.add_argument("--kills", type=int, default=4, help="in the last row")
+    parser.add_argument("--cores", type=int, default=0, help="of its own for each service, as if it were a machine; 0: all share all")
     parser.add_argument("--program", default=service_under_test.PROGRAM)
     arguments = parser.parse_args()
     world.PROGRAM = os.path.abspath(arguments.program)
@@ -74,7 +81,8 @@ def main():
 
 def measure(arguments, jobs):
     plans = [(count, 0) for count in range(1, arguments.services + 1)] + [(arguments.services, arguments.kills)]
-    print(f"{machine()}. {arguments.kernels} kernels of {len(world.SMALL)} small tasks, emulator, one worker a service.\n")
+    print(f"{machine()}. {arguments.kernels} kernels of {len(world.SMALL)} small tasks, emulator, one worker a service"
+          f"{f', {arguments.cores} cores of its own each' if arguments.cores else ''}.\n")
     print("| services | killed | kernels/s | of one service | judged by each | the same verdicts |")
     print("| ---: | ---: | ---: | ---: | --- | --- |")
     first, one = None, None
@@ -83,7 +91,7 @@ def measure(arguments, jobs):
             secret = str(pathlib.Path(folder) / "secret")
             pathlib.Path(secret).write_text("a secret for a benchmark, long enough to be one\n")
             os.chmod(secret, 0o600)
-            summary, verdicts, killed = row(folder, jobs, secret, count, kills)
+            summary, verdicts, killed = row(folder, jobs, secret, count, kills, arguments.cores)
         first = first or verdicts
         rate = summary["judged"] / summary["seconds"]
         one = one or rate

@@ -33,10 +33,11 @@ def check(what, true):
 class JudgeService:
     """One `kernelwright serve --no-agents` on a socket, with a cache of its own, as if it were another machine."""
 
-    def __init__(self, folder, name, secret, *more):
+    def __init__(self, folder, name, secret, *more, cores=None):
         self.folder = pathlib.Path(folder) / name
         self.folder.mkdir(exist_ok=True)
         self.socket = str(pathlib.Path(folder) / f"{name}.sock")
+        self.cores = cores  # it and all that it starts runs there alone
         self.command = [PROGRAM, "serve", "--no-agents", "--socket", self.socket, "--judge-workers", "1", "--backend", "emulator",
                         "--judge-secret-file", secret, "--quiet", "--runs", str(self.folder), *more]
         self.start()
@@ -44,7 +45,8 @@ class JudgeService:
     def start(self):
         environment = dict(os.environ, KERNELWRIGHT_CACHE=str(self.folder / "cache"))
         with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=log, env=environment)
+            self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=log, env=environment,
+                                            preexec_fn=(lambda: os.sched_setaffinity(0, self.cores)) if self.cores else None)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
