@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "kernel/judge/elementwise_truth.h"
 #include "kernel/judge/gpu_task.h"
 #include "kernel/judge/large_inputs.h"
 #include "kernel/judge/task_entry.h"
@@ -136,13 +137,14 @@ Result<std::int64_t> tensor_bytes(const Task& task, const Sizes& sizes) {
 
 class Answering {
  public:
-  Answering(const Task& task, const std::vector<InputTensor>& inputs, const std::vector<double>& relative,
+  Answering(const Task& task, const std::vector<LargeInput>& inputs, const std::vector<double>& relative,
             FullSizeTruth& one)
-      : task_(task), inputs_(inputs), relative_(relative), one_(one) {}
+      : task_(task), large_(inputs), relative_(relative), one_(one) {}
 
   // False: the inputs are unusual, and the reference does not cope with them.
   Result<bool> run(bool jumps, std::uint64_t seed) {
-    KW_TRY(reference_, make_reference(task_));
+    // Whole inputs are nudged, each element by an amount of its own.
+    if (!jumps) elementwise_ = ElementwiseTruth::of(task_, one_.sizes);
     KW_TRY(const bool fair, answer());
     if (!jumps || !fair) return fair;
     for (const double sign : {1.0, -1.0}) {
@@ -163,16 +165,29 @@ class Answering {
     return picked;
   }
 
+  Result<std::vector<OutputTensor>> at_places(Precision precision) {
+    if (elementwise_) return elementwise_->at(large_, one_.places, precision);
+    if (prepared_ == nullptr) {
+      KW_TRY(reference_, make_reference(task_));
+      inputs_ = drawn_tensors(large_);
+      KW_TRY(prepared_, reference_->prepare(inputs_, Device::cpu));
+    }
+    return at_places(*prepared_, precision);
+  }
+
   Result<bool> answer() {
-    KW_TRY(const auto prepared, reference_->prepare(inputs_, Device::cpu));
-    auto truth = at_places(*prepared, Precision::truth);
+    auto truth = at_places(Precision::truth);
+    if (!truth.ok() && elementwise_) {
+      elementwise_.reset();
+      truth = at_places(Precision::truth);
+    }
     const bool exact = truth.ok();  // there may be no memory for so many doubles
     const bool half = std::any_of(task_.inputs.begin(), task_.inputs.end(),
                                   [](const TensorSpec& input) { return is_half(input.dtype); });
     if (half && !exact) return truth.error();
     std::vector<OutputTensor> own;
     if (!half) {
-      KW_TRY(own, at_places(*prepared, Precision::task_dtype));
+      KW_TRY(own, at_places(Precision::task_dtype));
     }
     for (std::size_t i = 0; i < task_.outputs.size(); ++i) {
       const Dtype dtype = task_.outputs[i].dtype;
@@ -197,10 +212,13 @@ class Answering {
   }
 
   const Task& task_;
-  const std::vector<InputTensor>& inputs_;
+  const std::vector<LargeInput>& large_;
   const std::vector<double>& relative_;
   FullSizeTruth& one_;
+  std::optional<ElementwiseTruth> elementwise_;  // else:
   std::unique_ptr<Reference> reference_;
+  std::vector<InputTensor> inputs_;
+  std::unique_ptr<PreparedInputs> prepared_;  // after what it is made of
 };
 
 }  // namespace
@@ -277,8 +295,7 @@ FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, std::optional<In
   if (!stored || !from_stored(*stored, *one)) {
     one->truth.clear();
     one->bounds.clear();
-    const std::vector<InputTensor> inputs = drawn_tensors(large);
-    KW_TRY(const bool fair, Answering(task_, inputs, relative_, *one).run(jumps_, seed));
+    KW_TRY(const bool fair, Answering(task_, large, relative_, *one).run(jumps_, seed));
     if (cache_ != nullptr)
       if (const auto put = cache_->put(key, fair ? to_stored(*one) : std::string(unfair)); !put.ok())
         log_event(LogLevel::debug, "full_size_not_stored", {{"reason", put.error().message}});

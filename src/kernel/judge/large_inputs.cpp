@@ -55,6 +55,23 @@ std::vector<InputTensor> tensors_to_draw(const std::vector<LargeInput>& inputs) 
   return tensors;
 }
 
+std::string drawn_elements(const LargeInput& input, const std::vector<std::int64_t>& places) {
+  const std::size_t width = bytes_of(input.tensor.dtype);
+  std::string made(places.size() * width, '\0');
+  for (std::size_t i = 0; i < places.size();) {
+    std::size_t end = i + 1;  // of neighbours
+    while (end < places.size() && places[end] == places[end - 1] + 1) ++end;
+    const auto first = static_cast<std::uint64_t>(places[i]);
+    if (input.recipe)
+      draw_part(*input.recipe, input.table, first, reinterpret_cast<std::byte*>(made.data() + i * width),
+                (end - i) * width);
+    else
+      input.tensor.bytes.copy(made.data() + i * width, (end - i) * width, first * width);
+    i = end;
+  }
+  return made;
+}
+
 DrawRecipe recipe_for(const TensorSpec& spec, std::uint64_t key) {
   DrawRecipe recipe;
   recipe.element_bytes = bytes_of(spec.dtype);

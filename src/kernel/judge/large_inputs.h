@@ -22,6 +22,8 @@ std::vector<InputTensor> drawn_tensors(const std::vector<LargeInput>& inputs);
 
 // For whoever draws them himself: tables with their recipes, where there are any.
 std::vector<InputTensor> tensors_to_draw(const std::vector<LargeInput>& inputs);
+// Some elements, with their bytes one after the other.
+std::string drawn_elements(const LargeInput& input, const std::vector<std::int64_t>& places);
 
 // Tensors depend on `seed`, scalars on `scalar_seed` (they are part of the launch plan, which is made before). Values
 // of float32 and float64 tensors are all different in their last bits, so that a maximum has one place.

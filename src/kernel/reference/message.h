@@ -24,12 +24,13 @@ struct PlacedTensor {
 };
 
 enum class ReferenceCommand : std::uint64_t {
-  define,   // a task's text; `task` is the number it has from then on
-  forget,   // that task, and what was kept for it
-  run,      // with `inputs` that were kept, or else with the tensors that come along
-  prepare,  // keep the tensors on a device as `inputs`
-  release,  // those
-  time,     // with inputs that were kept
+  define,              // a task's text; `task` is the number it has from then on
+  define_elementwise,  // the same, refused where it does not work element by element
+  forget,              // that task, and what was kept for it
+  run,                 // with `inputs` that were kept, or else with the tensors that come along
+  prepare,             // keep the tensors on a device as `inputs`
+  release,             // those
+  time,                // with inputs that were kept
   gpu_name
 };
 

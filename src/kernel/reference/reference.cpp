@@ -28,6 +28,12 @@ Result<std::unique_ptr<Reference>> make_reference(const Task& task) {
   return std::unique_ptr<Reference>(std::move(made));
 }
 
+Result<std::unique_ptr<Reference>> make_elementwise_reference(const Task& lines) {
+  auto made = std::make_unique<RemoteReference>(lines, true);
+  KW_TRY_VOID(made->define());
+  return std::unique_ptr<Reference>(std::move(made));
+}
+
 Result<std::string> torch_version() {
   KW_TRY(const ReferenceFacts facts, reference_facts());
   return facts.torch_version;

@@ -96,6 +96,11 @@ class Reference {
 // or it uses what a reference has no need of. Programs that call it first call run_if_reference_worker() in main().
 Result<std::unique_ptr<Reference>> make_reference(const Task& task);
 
+// The same, where each element of an output depends on the inputs' elements at its own place alone, with broadcasting
+// from the right; else an error. The elements that are wanted can then be asked for alone: with the inputs' elements at
+// their places in one line each, in a task of such lines.
+Result<std::unique_ptr<Reference>> make_elementwise_reference(const Task& lines);
+
 // "2.11.0", or why libtorch cannot be loaded.
 Result<std::string> torch_version();
 

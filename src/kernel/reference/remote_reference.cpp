@@ -115,7 +115,10 @@ struct RemoteReference::Answered {
   ReferenceTimes times;
 };
 
-RemoteReference::RemoteReference(Task task) : task_(std::move(task)), number_(next_number++) {}
+RemoteReference::RemoteReference(Task task, bool elementwise)
+    : task_(std::move(task)),
+      number_(next_number++),
+      define_(elementwise ? ReferenceCommand::define_elementwise : ReferenceCommand::define) {}
 
 RemoteReference::~RemoteReference() = default;
 
@@ -161,10 +164,10 @@ Result<ReferenceAnswer> RemoteReference::ask_once(const Question& question, Answ
   };
   if (!process->tasks().contains(number_)) {
     request.text = task_;
-    ReferenceAnswer answer = send(ReferenceCommand::define);
+    ReferenceAnswer answer = send(define_);
     if (failed(answer)) return answer;
     process->tasks().insert(number_);
-    if (question.command == ReferenceCommand::define) return answer;
+    if (question.command == define_) return answer;
     request.text.reset();
   }
   if (question.kept != nullptr && !process->kept().contains(question.kept->number())) {
@@ -272,7 +275,7 @@ Result<RemoteReference::Answered> RemoteReference::ask(const Question& question)
 
 Result<void> RemoteReference::define() {
   Question question;
-  question.command = ReferenceCommand::define;
+  question.command = define_;
   KW_TRY(const Answered done, ask(question));
   static_cast<void>(done);
   return {};

@@ -11,7 +11,8 @@ namespace kw {
 
 class RemoteReference : public Reference {
  public:
-  explicit RemoteReference(Task task);
+  // `elementwise`: only where the text works element by element (make_elementwise_reference).
+  explicit RemoteReference(Task task, bool elementwise = false);
   ~RemoteReference() override;
 
   // Compiles the text; the error says what is wrong with it.
@@ -39,6 +40,7 @@ class RemoteReference : public Reference {
 
   const Task task_;
   const std::uint64_t number_;
+  const ReferenceCommand define_;
   std::mutex mutex_;
   std::shared_ptr<ReferenceProcess> process_;  // on the CPU; may have ended
   std::uint64_t spent_us_ = 0;                 // of CPU time since start_work()

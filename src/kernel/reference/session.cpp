@@ -56,9 +56,10 @@ class Session {
       KW_TRY(reply.gpu_name, library_.gpu_name());
       return {};
     }
-    if (request.command == ReferenceCommand::define) {
+    const bool elementwise = request.command == ReferenceCommand::define_elementwise;
+    if (request.command == ReferenceCommand::define || elementwise) {
       if (!request.text) return Error{"a task without its text", "", {}};
-      KW_TRY(tasks_[request.task], library_.make_reference(*request.text));
+      KW_TRY(tasks_[request.task], library_.make_reference(*request.text, elementwise));
       return {};
     }
     if (request.command == ReferenceCommand::forget) {

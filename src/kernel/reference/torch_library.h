@@ -14,7 +14,8 @@ class TorchLibrary {
   virtual std::string version() const = 0;
   virtual Result<std::string> gpu_name() const = 0;
   // Compiles the text in this process, and refuses operators that a reference has no need of.
-  virtual Result<std::unique_ptr<Reference>> make_reference(const Task& task) const = 0;
+  // `elementwise`: and what does not work element by element (make_elementwise_reference).
+  virtual Result<std::unique_ptr<Reference>> make_reference(const Task& task, bool elementwise = false) const = 0;
   // For a process that will be forked: one thread, and every kind of product computed once and compared, so that all
   // lazily loaded parts are in memory and instructions that do not work show here.
   virtual Result<void> warm_up() const = 0;

@@ -1,6 +1,7 @@
 #include "kernel/reference/cuda_driver.h"
 #include "kernel/reference/gpu_timing.h"
 #include "kernel/reference/positions.h"
+#include "kernel/reference/torch/elementwise.h"
 #include "kernel/reference/torch/gpu_backend.h"
 #include "kernel/reference/torch/operators.h"
 #include "kernel/reference/torch/script_names.h"
@@ -202,7 +203,7 @@ class LoadedTorch : public TorchLibrary {
   Result<std::string> gpu_name() const override { return kw::gpu_name(); }
   Result<void> warm_up() const override { return compute_every_product(); }
 
-  Result<std::unique_ptr<Reference>> make_reference(const Task& task) const override {
+  Result<std::unique_ptr<Reference>> make_reference(const Task& task, bool elementwise) const override {
     try {
       auto unit = std::make_shared<torch::jit::CompilationUnit>();
       unit->define(c10::nullopt, without_imports(task.pytorch), make_script_resolver(), nullptr);
@@ -210,6 +211,7 @@ class LoadedTorch : public TorchLibrary {
         return Error{"the PyTorch text of '" + task.name + "' cannot be a reference: " + allowed.error().message,
                      "",
                      {task.file, 0, 0}};
+      if (elementwise) KW_TRY_VOID(check_elementwise(*unit));
       // The plain interpreter, one operation after the other: the profiling one would fuse operations on a GPU.
       for (torch::jit::Function* function : unit->get_functions()) {
         torch::jit::toGraphFunction(*function)._set_initial_executor_execution_mode(torch::jit::SIMPLE);
