@@ -63,13 +63,16 @@ constexpr char between = '\0';
 
 using Factors = std::vector<std::string_view>;
 
+// Takes it away.
+std::string_view first_factor(std::string_view& product) {
+  const std::string_view made = product.substr(0, product.find(between));
+  product.remove_prefix(std::min(made.size() + 1, product.size()));
+  return made;
+}
+
 Factors factors_of(std::string_view product) {
   Factors made;
-  while (!product.empty()) {
-    const std::size_t end = std::min(product.find(between), product.size());
-    made.push_back(product.substr(0, end));
-    product.remove_prefix(std::min(end + 1, product.size()));
-  }
+  while (!product.empty()) made.push_back(first_factor(product));
   return made;
 }
 
@@ -234,7 +237,8 @@ std::string Extent::text() const {
 std::vector<std::string> Extent::names() const {
   std::vector<std::string> made;
   for (const auto& [product, number] : products_) {
-    for (const std::string_view factor : factors_of(product)) {
+    for (std::string_view rest = product; !rest.empty();) {
+      const std::string_view factor = first_factor(rest);
       if (!is_quotient(factor)) {
         made.emplace_back(factor);
       } else if (const auto inside = Expression::parse(factor); inside.ok()) {
@@ -257,8 +261,7 @@ std::optional<std::int64_t> Extent::value_at(const Sizes& sizes) const {
   for (const auto& [product, number] : products_) {
     std::int64_t value = number;
     for (std::string_view rest = product; !rest.empty();) {
-      const std::string_view factor = rest.substr(0, rest.find(between));
-      rest.remove_prefix(std::min(factor.size() + 1, rest.size()));
+      const std::string_view factor = first_factor(rest);
       std::optional<std::int64_t> one;
       if (!is_quotient(factor)) {
         one = size_of(factor, sizes);

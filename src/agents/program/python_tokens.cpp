@@ -17,7 +17,7 @@ class Scanner {
   Scanner(std::string_view text, std::string_view reader) : text_(text), reader_(reader) {}
 
   Result<std::vector<PythonToken>> scan() {
-    tokens_.reserve(text_.size() / 2);
+    tokens_.reserve(text_.size() / 4);
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '\n') {
