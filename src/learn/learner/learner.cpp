@@ -6,6 +6,7 @@
 #include "base/parallel_for.h"
 #include "base/unfinished_files.h"
 #include "model/arithmetic/cpu_roof.h"
+#include "model/arithmetic/half_of_cores.h"
 #include "model/decoder/adapter.h"
 #include "model/decoder/cpu_trainer.h"
 #include "model/decoder/presets.h"
@@ -33,6 +34,16 @@ Result<std::vector<Adapter>> make_adapters(const ModelDescription& description, 
     }
   }
   return adapters;
+}
+
+// Threads of each of two teams that share what was asked for; 0: all of its half.
+int half_of(int threads) { return threads > 0 ? std::max(1, threads / 2) : 0; }
+
+std::unique_ptr<ThreadTeam> make_team(const LearnerOptions& options) {
+  if (!options.sampler && !options.beside_sampler)
+    return options.threads > 0 ? std::make_unique<ThreadTeam>(options.threads) : std::make_unique<ThreadTeam>();
+  const HalfOfCores half(HalfOfCores::first);
+  return std::make_unique<ThreadTeam>(options.threads > 0 ? half_of(options.threads) : half.count());
 }
 
 }  // namespace
@@ -69,7 +80,7 @@ Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* fil
   training.train_base = options.train_base;
   training.value_head = options.value_head;
   training.ranks = options.ranks;
-  training.usable_vocabulary = static_cast<std::int64_t>(dialect_->tokenizer().size());
+  training.usable_vocabulary = usable_vocabulary();
   KW_TRY(std::vector<Adapter> adapters, make_adapters(description_, options));
   if (on_gpu_) {
     device_ = *gpu;
@@ -98,7 +109,7 @@ Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* fil
 Result<std::unique_ptr<Learner>> Learner::from_preset(const std::string& preset, Tokenizer tokenizer,
                                                       const LearnerOptions& options) {
   std::unique_ptr<Learner> learner(new Learner);
-  learner->team_ = options.threads > 0 ? std::make_unique<ThreadTeam>(options.threads) : std::make_unique<ThreadTeam>();
+  learner->team_ = make_team(options);
   KW_TRY(learner->description_, preset_description(preset, static_cast<std::int64_t>(tokenizer.size())));
   KW_TRY(Dialect dialect, Dialect::make(std::move(tokenizer)));
   learner->dialect_ = std::make_unique<Dialect>(std::move(dialect));
@@ -106,12 +117,13 @@ Result<std::unique_ptr<Learner>> Learner::from_preset(const std::string& preset,
   learner->description_.eos_ids.assign(stops.begin(), stops.end());
   const Parameters parameters = initial_parameters(*learner->team_, learner->description_, options.seed);
   KW_TRY_VOID(learner->set_up(&parameters, nullptr, options));
+  KW_TRY_VOID(learner->make_sampler(nullptr, options));
   return learner;
 }
 
 Result<std::unique_ptr<Learner>> Learner::from_files(const ModelFiles& files, const LearnerOptions& options) {
   std::unique_ptr<Learner> learner(new Learner);
-  learner->team_ = options.threads > 0 ? std::make_unique<ThreadTeam>(options.threads) : std::make_unique<ThreadTeam>();
+  learner->team_ = make_team(options);
   learner->description_ = files.description();
   KW_TRY(Tokenizer tokenizer, files.tokenizer());
   KW_TRY(Dialect dialect, Dialect::make(std::move(tokenizer)));
@@ -119,7 +131,7 @@ Result<std::unique_ptr<Learner>> Learner::from_files(const ModelFiles& files, co
   KW_TRY_VOID(learner->set_up(nullptr, &files, options));
   if (!learner->on_gpu_ && !options.train_base) {
     CpuDecoderOptions decoder;
-    decoder.usable_vocabulary = static_cast<std::int64_t>(learner->dialect_->tokenizer().size());
+    decoder.usable_vocabulary = learner->usable_vocabulary();
     std::vector<Adapter> adapters;
     for (std::size_t i = 0; i < options.adapters.size(); ++i) {
       KW_TRY(Adapter adapter, learner->trainer_->read_adapter(static_cast<std::int64_t>(i)));
@@ -127,7 +139,41 @@ Result<std::unique_ptr<Learner>> Learner::from_files(const ModelFiles& files, co
     }
     KW_TRY(learner->decoder_, make_cpu_decoder(*learner->team_, files, adapters, decoder));
   }
+  KW_TRY_VOID(learner->make_sampler(&files, options));
   return learner;
+}
+
+Result<void> Learner::make_sampler(const ModelFiles* files, const LearnerOptions& options) {
+  if (!options.sampler) return {};
+  if (options.ranks != nullptr) return Error{"ranks have no sampler of their own yet", "one process without ranks", {}};
+  KW_TRY(const WeightsCopy weights, copy_weights());
+  if (!on_gpu_) {
+    KW_TRY(sampler_, Sampler::on_cpu(files, weights, half_of(options.threads), usable_vocabulary()));
+    return {};
+  }
+  if (weights.base) {
+    KW_TRY(sampler_, Sampler::on_gpu(*weights.base, weights, usable_vocabulary()));
+    return {};
+  }
+  Parameters frozen(description_);
+  KW_TRY_VOID(trainer_->read_parameters(frozen));
+  KW_TRY(sampler_, Sampler::on_gpu(frozen, weights, usable_vocabulary()));
+  return {};
+}
+
+Result<WeightsCopy> Learner::copy_weights() {
+  WeightsCopy weights;
+  weights.version = trainer_->weights_version();
+  if (train_base_) {
+    auto base = std::make_shared<Parameters>(description_);
+    KW_TRY_VOID(trainer_->read_parameters(*base));
+    weights.base = std::move(base);
+  }
+  for (std::size_t i = 0; i < adapter_index_.size(); ++i) {
+    KW_TRY(Adapter adapter, trainer_->read_adapter(static_cast<std::int64_t>(i)));
+    weights.adapters.push_back(std::move(adapter));
+  }
+  return weights;
 }
 
 std::int32_t Learner::adapter_of(AgentRole role) const {
@@ -150,11 +196,10 @@ Result<MachineRoof> Learner::measure_roof() {
 }
 
 Result<Decoder*> Learner::decoder() {
-  const auto usable = static_cast<std::int64_t>(dialect_->tokenizer().size());
   if (on_gpu_) {
     if (!decoder_) {
       GpuDecoderOptions options;
-      options.usable_vocabulary = usable;
+      options.usable_vocabulary = usable_vocabulary();
       KW_TRY(decoder_, make_gpu_decoder(*trainer_, options));
     }
     return decoder_.get();
@@ -167,7 +212,7 @@ Result<Decoder*> Learner::decoder() {
     KW_TRY_VOID(trainer_->read_parameters(parameters));
     if (decoder == nullptr) {
       CpuDecoderOptions options;
-      options.usable_vocabulary = usable;
+      options.usable_vocabulary = usable_vocabulary();
       KW_TRY(std::unique_ptr<CpuDecoder> made, make_cpu_decoder(*team_, parameters, {}, options));
       decoder = made.get();
       decoder_ = std::move(made);

@@ -11,6 +11,7 @@
 
 #include "agents/agent/dialect.h"
 #include "base/machine_roof.h"
+#include "learn/learner/sampler.h"
 #include "model/arithmetic/thread_team.h"
 #include "model/decoder/model_files.h"
 #include "model/decoder/training.h"
@@ -29,6 +30,10 @@ struct LearnerOptions {
   OptimizerOptions optimizer;
   std::uint64_t seed = 1;
   Communicator* ranks = nullptr;  // that train these weights together
+  // A sampler besides, for conversations that are held while the trainer learns. On the CPU it has the second half of
+  // the cores. `beside_sampler`: of a model that has none, but learns in the same run; it leaves that half alone.
+  bool sampler = false;
+  bool beside_sampler = false;
   // PEFT folders to start adapters from; others start at zero.
   std::map<AgentRole, std::filesystem::path> adapter_folders;
 };
@@ -64,6 +69,11 @@ class Learner {
   // On the trainer's weights as they are now; made at the first call. Steps of the trainer show after the next call.
   Result<Decoder*> decoder();
 
+  // Null unless it was asked for. It may be used by another thread than the trainer.
+  Sampler* sampler() { return sampler_.get(); }
+  // The trainer's weights as they are now.
+  Result<WeightsCopy> copy_weights();
+
   // A set of agents (agents/episode/agent_model.h): agents.json, adapters, and the base where it was trained. `base` is
   // what agents.json names otherwise.
   Result<void> save_agents(const std::filesystem::path& folder, const std::string& base, ElementType type,
@@ -72,6 +82,8 @@ class Learner {
  private:
   Learner() = default;
   Result<void> set_up(const Parameters* parameters, const ModelFiles* files, const LearnerOptions& options);
+  Result<void> make_sampler(const ModelFiles* files, const LearnerOptions& options);
+  std::int64_t usable_vocabulary() const { return static_cast<std::int64_t>(dialect_->tokenizer().size()); }
 
   std::unique_ptr<ThreadTeam> team_;
   ModelDescription description_;
@@ -79,6 +91,7 @@ class Learner {
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Decoder> decoder_;
   std::int64_t decoder_version_ = -1;
+  std::unique_ptr<Sampler> sampler_;
   std::map<AgentRole, std::int32_t> adapter_index_;
   std::string device_;
   double peak_flops_ = 0;  // 0: not measured yet

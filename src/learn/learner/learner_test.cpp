@@ -179,6 +179,63 @@ TEST(Learner, AModelFromNothingDependsOnTheSeedAlone) {
       << "answers end as they are taught to";
 }
 
+// What the sampler says of an answer that it samples by these weights.
+GeneratedSample sampled_by(Learner& learner, const WeightsCopy& weights, std::int32_t adapter = -1) {
+  const auto decoder = learner.sampler()->by(weights);
+  EXPECT_TRUE(decoder.ok()) << to_string(decoder.error());
+  EXPECT_EQ((*decoder)->weights_version(), weights.version);
+  Rollout rollout(**decoder);
+  GenerationRequest request;
+  request.prompt = prompt;
+  request.adapter = adapter;
+  request.max_tokens = 6;
+  return rollout.generate({request}).value()[0].samples[0];
+}
+
+TEST(Learner, TheSamplerKeepsTheWeightsThatItWasGiven) {
+  for (const bool adapted : {false, true}) {
+    LearnerOptions options = adapted ? with_adapters() : on_one_core();
+    options.sampler = true;
+    const auto learner = learner_of(tiny_files(), options);
+    const std::int32_t adapter = adapted ? learner->adapter_of(writes) : -1;
+    teach(*learner, adapter);
+    const WeightsCopy before = learner->copy_weights().value();
+    const auto scored = [&](const GeneratedSample& sample) {
+      return learner->trainer().score(batch_of(sample.tokens, adapter)).value().log_prob;
+    };
+    const GeneratedSample first = sampled_by(*learner, before, adapter);
+    EXPECT_EQ(scored(first), first.log_probs) << "the trainer's, to the last bit";
+    teach(*learner, adapter);
+    const GeneratedSample again = sampled_by(*learner, before, adapter);
+    EXPECT_EQ(again.log_probs, first.log_probs) << "a step of the trainer does not show";
+    EXPECT_NE(scored(again), again.log_probs);
+    const GeneratedSample after = sampled_by(*learner, learner->copy_weights().value(), adapter);
+    EXPECT_EQ(scored(after), after.log_probs);
+    expect_agreement(*learner, adapter);
+  }
+}
+
+TEST(Learner, CopiesOfWeightsAreReadAsTheyWereWritten) {
+  const TemporaryFolder folder;
+  LearnerOptions options = with_adapters();
+  options.train_base = true;
+  const auto learner = learner_of(tiny_files(), options);
+  const WeightsCopy start = learner->copy_weights().value();
+  teach(*learner, learner->adapter_of(writes));
+  const WeightsCopy taught = learner->copy_weights().value();
+  ASSERT_NE(taught.adapters.at(1).values, start.adapters.at(1).values);
+  const fs::path file = folder.path() / "weights.safetensors";
+  ASSERT_TRUE(save_weights(file, taught).ok());
+  const WeightsCopy read = load_weights(file, start, taught.version).value();
+  EXPECT_EQ(read.version, taught.version);
+  EXPECT_EQ(read.base->values, taught.base->values);
+  for (std::size_t i = 0; i < taught.adapters.size(); ++i)
+    EXPECT_EQ(read.adapters.at(i).values, taught.adapters.at(i).values);
+  WeightsCopy other = start;
+  other.adapters.at(0).values.push_back(0);
+  EXPECT_FALSE(load_weights(file, other, 0).ok());
+}
+
 TEST(Learner, RefusesWhatCannotLearn) {
   LearnerOptions frozen = on_one_core();
   frozen.train_base = false;

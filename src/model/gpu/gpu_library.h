@@ -93,6 +93,9 @@ class ModelGpuLibrary {
   // On the trainer's own weights.
   virtual std::unique_ptr<Decoder> make_decoder(DeviceTrainer& trainer, const GpuDecoderOptions& options,
                                                 HostSampler sampler) const = 0;
+  // Of one that was made from Parameters: another one's are refused.
+  virtual void update_decoder(Decoder& decoder, const Parameters* base, const std::vector<Adapter>& adapters,
+                              std::int64_t version) const = 0;
   // Of a decoder that was made here.
   virtual std::string decoder_profile(Decoder& decoder) const = 0;
 };

@@ -415,6 +415,12 @@ Result<std::unique_ptr<Decoder>> make_gpu_decoder(Trainer& trainer, const GpuDec
                  [&] { return (*library())->make_decoder(loaded->device(), options, &sample_on_host); });
 }
 
+Result<void> update_gpu_decoder(Decoder& decoder, const Parameters* base, const std::vector<Adapter>& adapters,
+                                std::int64_t version) {
+  if (!library().ok()) return library().error();
+  return guarded("taking other weights", [&] { (*library())->update_decoder(decoder, base, adapters, version); });
+}
+
 Result<std::string> model_gpu_name() {
   static const Result<std::string> found = []() -> Result<std::string> {
     KW_TRY(const std::string architecture, gpu_architecture());

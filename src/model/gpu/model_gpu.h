@@ -68,6 +68,10 @@ Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, 
 // On the weights of a trainer that make_gpu_trainer made, without a copy: every step of the trainer is seen by the next
 // step of the decoder. The trainer must outlive it. Precision and place are the trainer's.
 Result<std::unique_ptr<Decoder>> make_gpu_decoder(Trainer& trainer, const GpuDecoderOptions& options = {});
+// Other weights for a decoder that make_gpu_decoder made from Parameters; those of a trainer are the trainer's. Between
+// steps only. `base` null: it stays as it is. Memory and CUDA graphs stay, too.
+Result<void> update_gpu_decoder(Decoder& decoder, const Parameters* base, const std::vector<Adapter>& adapters,
+                                std::int64_t version);
 
 // "NVIDIA H200", or why there is none that can be used. The first answer stays.
 Result<std::string> model_gpu_name();

@@ -395,6 +395,35 @@ TEST(ModelGpuDecoder, FollowsItsTrainer) {
   EXPECT_LT(worst_against(*trainer, decode(*decoder, model, false, {}, 5), false, 1), 1e-4);
 }
 
+// With other weights it samples what a decoder that was made from them samples, and a trainer's weights are its own.
+void take_other_weights(GpuDecoderOptions options) {
+  const ModelDescription model = small_description(true);
+  const Parameters first = random_parameters(model, 1), other = random_parameters(model, 2);
+  const auto adapters = random_adapters(model, 1), other_adapters = random_adapters(model, 2);
+  options.page_count = 64;
+  auto decoder = make_gpu_decoder(first, adapters, options).value();
+  const auto sampled = [&](Decoder& by) { return decode(by, model, true, {}, 6).log_probs; };
+  const auto before = sampled(*decoder);
+  ASSERT_TRUE(update_gpu_decoder(*decoder, nullptr, other_adapters, 3).ok());
+  EXPECT_EQ(decoder->weights_version(), 3);
+  EXPECT_EQ(sampled(*decoder), sampled(*make_gpu_decoder(first, other_adapters, options).value()));
+  ASSERT_TRUE(update_gpu_decoder(*decoder, &other, other_adapters, 4).ok());
+  EXPECT_EQ(sampled(*decoder), sampled(*make_gpu_decoder(other, other_adapters, options).value()));
+  ASSERT_TRUE(update_gpu_decoder(*decoder, &first, adapters, 5).ok());
+  EXPECT_EQ(sampled(*decoder), before);
+  EXPECT_FALSE(update_gpu_decoder(*decoder, &first, {}, 6).ok());
+  const Parameters foreign = random_parameters(small_description(false), 1);
+  EXPECT_FALSE(update_gpu_decoder(*decoder, &foreign, adapters, 6).ok());
+}
+
+TEST(ModelGpuDecoder, TakesOtherWeights) {
+  take_other_weights(decoder_on_cpu());
+  const Parameters parameters = random_parameters(small_description(false));
+  const auto trainer = make_gpu_trainer(parameters, {}, {}, {}, on_cpu()).value();
+  const auto shared = make_gpu_decoder(*trainer, decoder_on_cpu()).value();
+  EXPECT_FALSE(update_gpu_decoder(*shared, &parameters, {}, 1).ok()) << "they are the trainer's";
+}
+
 TEST(ModelGpuDecoder, NoiseDependsOnSeedAndIndexAloneAndFollowsTheDistribution) {
   const ModelDescription model = small_description(false);
   const Parameters parameters = random_parameters(model);
@@ -475,6 +504,11 @@ TEST(ModelOnGpu, DecoderInFloat32EqualsTheCpu) {
 TEST(ModelOnGpu, DecoderInBf16IsNearTheCpu) {
   SKIP_WITHOUT_GPU();
   decode_like_cpu({}, bf16_scores, false);
+}
+
+TEST(ModelOnGpu, DecoderTakesOtherWeights) {
+  SKIP_WITHOUT_GPU();
+  take_other_weights({});
 }
 
 }  // namespace

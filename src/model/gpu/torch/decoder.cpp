@@ -103,6 +103,26 @@ GpuDecoder::GpuDecoder(std::shared_ptr<SharedModel> model, std::vector<Tensor> o
 
 GpuDecoder::~GpuDecoder() = default;
 
+void GpuDecoder::update(const Parameters* base, const std::vector<Adapter>& adapters, std::int64_t version) {
+  if (owned_.size() != 1 + adapters.size() || model_->adapters.size() != adapters.size())
+    throw std::runtime_error("the weights of this decoder are not its own, or it has other adapters");
+  if (base != nullptr && base->description != model_->description)
+    throw std::runtime_error("the new weights are of another model");
+  const at::AutoDispatchBelowADInplaceOrView no_autograd;
+  // A trainer at work has another stream, and need not be waited for.
+  std::optional<c10::cuda::CUDAStreamGuard> on_stream;
+  if (stream_) on_stream.emplace(*stream_);
+  if (base != nullptr) DeviceLayout(base->description, base->layout).upload(base->values, owned_.front());
+  for (std::size_t i = 0; i < adapters.size(); ++i) {
+    const AdapterLayoutOnDevice layout(model_->description, adapters[i].layout);
+    if (layout.size() != owned_[i + 1].numel() || adapters[i].scale != model_->adapters[i].scale)
+      throw std::runtime_error("the new adapters are of another shape or scale");
+    layout.upload(adapters[i].values, owned_[i + 1]);
+  }
+  if (stream_) stream_->synchronize();
+  seen_version_ = model_->version = version;
+}
+
 Tensor GpuDecoder::keys(std::int64_t layer) const {
   return cache_[layer][0].view({page_count_, shape_.kv_heads, 16, shape_.head_dim});
 }

@@ -30,6 +30,9 @@ class GpuDecoder final : public Decoder {
   std::int64_t weights_version() const override { return model_->version; }
   bool constrains() const override { return true; }
 
+  // Into the buffers that it owns, so that graphs go on reading them.
+  void update(const Parameters* base, const std::vector<Adapter>& adapters, std::int64_t version);
+
   std::string profile() { return operations_.stopwatch().report(); }
 
  private:

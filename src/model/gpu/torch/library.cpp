@@ -86,6 +86,11 @@ class LoadedLibrary final : public ModelGpuLibrary {
                                         sampler);
   }
 
+  void update_decoder(Decoder& decoder, const Parameters* base, const std::vector<Adapter>& adapters,
+                      std::int64_t version) const override {
+    dynamic_cast<GpuDecoder&>(decoder).update(base, adapters, version);
+  }
+
   std::string decoder_profile(Decoder& decoder) const override { return dynamic_cast<GpuDecoder&>(decoder).profile(); }
 };
 
