@@ -20,7 +20,7 @@ more=(
   "judge_test Judge.*:JudgePool*:Batch*:JudgementBudget*-*Slow*"
   "episode_test EpisodeEngine*:EngineRequests*:JudgeFailures*:AgentModel*-*Slow*"
   "agent_service_test -*Slow*"
-  "rl_test Reinforce.*:StartingModels*-*Slow*"
+  "rl_test Reinforce.*:RolloutAhead.*:StartingModels*-*Slow*"
 )
 case ${1:-} in
   short) chosen=("${short[@]}") ;;

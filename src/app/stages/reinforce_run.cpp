@@ -80,6 +80,7 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
   options.device = arguments.device;
   options.threads = threads_for(arguments.threads, rl.ranks);
   options.ranks = rl.ranks;
+  options.sampler = rl.ahead > 0;
   options.train_base = arguments.method == "full" || (arguments.method == "auto" && agents.adapters.empty());
   if (options.train_base && !agents.adapters.empty())
     return Error{

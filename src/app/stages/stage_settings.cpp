@@ -231,6 +231,7 @@ void set_conversations(SettingReader& settings, RlArguments& rl) {
   options.episode.temperature = static_cast<float>(settings.number("rl.temperature"));
   options.episode.answer_tokens = settings.whole("rl.answer_tokens");
   options.episode.constrain = settings.flag("model.constrain");
+  options.ahead = settings.whole("rl.ahead");
   options.in_flight = settings.whole<std::size_t>("rl.in_flight");
   options.keep_conversations = settings.whole("rl.keep_conversations");
   rl.stop_reward = settings.number("rl.stop_reward");

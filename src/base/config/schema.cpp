@@ -105,6 +105,7 @@ constexpr Setting rl_settings[] = {
     {"rl.group", whole, "8", "conversations about each, which are compared with each other", 1, 256},
     {"rl.turns", whole, "2", "turns of a conversation", 1, 5},
     {"rl.stop_reward", number, "0", "a conversation ends when a kernel is worth so much; 0: never", 0, 10},
+    {"rl.ahead", whole, "0", "steps whose conversations are held while earlier ones are learned from; 0: none", 0, 4},
     {"rl.in_flight", whole, "256", "conversations at a time; judge and model work on different ones", 1, 65536},
     {"rl.temperature", number, "1", "sampling temperature; log-probabilities are taken at it too", 0.01, 10},
     {"rl.answer_tokens", whole, "1024", "longest answer", 16, 131072},

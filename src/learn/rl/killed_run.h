@@ -5,8 +5,8 @@
 
 namespace kw {
 
-// `program --killed-run FOLDER EVENTS`: goes on with the run in the folder; kills itself with SIGKILL at the given
-// event (a sampled token, an answer, a step; 0: never). When it ends, the weights' checksum is in FOLDER/weights.
+// `program --killed-run FOLDER EVENTS AHEAD`: goes on with the run in the folder; kills itself with SIGKILL at the
+// given event (a sampled token, an answer, a step; 0: never). When it ends, the weights' checksum is in FOLDER/weights.
 std::optional<int> run_if_killed_run(int argc, char** argv);
 
 }  // namespace kw

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <csignal>
 
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -21,13 +22,14 @@ namespace fs = std::filesystem;
 // Only for a child that never ends.
 const ChildLimits patient{.wall = std::chrono::hours(1), .cpu = {}, .memory_bytes = {}};
 
-Result<void> go_on(const fs::path& folder, std::int64_t kill_at) {
-  const auto learner = test_learner();
+Result<void> go_on(const fs::path& folder, std::int64_t kill_at, std::int64_t ahead) {
+  const auto learner = test_learner(false, nullptr, ahead > 0);
   ReinforceOptions options = short_run(Algorithm::dapo);
+  options.ahead = ahead;
   options.episode.turns = 2;
   options.update.mini_batches = 2;
   options.conversations = folder / "conversations";
-  std::int64_t events = 0;
+  std::atomic<std::int64_t> events = 0;  // of both threads, where steps are held ahead
   const auto event = [&] {
     if (++events == kill_at) ::kill(::getpid(), SIGKILL);
   };
@@ -73,8 +75,9 @@ std::string log_of(const fs::path& folder) {
   return text;
 }
 
-std::vector<std::string> arguments_for(const fs::path& folder, std::int64_t kill_at) {
-  return {fs::read_symlink("/proc/self/exe").string(), "--killed-run", folder.string(), std::to_string(kill_at)};
+std::vector<std::string> arguments_for(const fs::path& folder, std::int64_t kill_at, std::int64_t ahead) {
+  return {fs::read_symlink("/proc/self/exe").string(), "--killed-run", folder.string(), std::to_string(kill_at),
+          std::to_string(ahead)};
 }
 
 struct Undisturbed {
@@ -87,24 +90,22 @@ std::size_t lines_of(const fs::path& file) {
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
-const Undisturbed& undisturbed() {
-  static const Undisturbed result = [] {
-    TemporaryFolder folder;
-    const auto ended = run_child({arguments_for(folder.path(), 0), "", "", {}}, patient);
-    EXPECT_TRUE(ended.ok() && ended->succeeded()) << (ended.ok() ? ended->error_output : "");
-    return Undisturbed{file_text(folder.path() / "weights"), log_of(folder.path()), lines_of(folder.path() / "turns")};
-  }();
-  return result;
+Undisturbed undisturbed(std::int64_t ahead) {
+  TemporaryFolder folder;
+  const auto ended = run_child({arguments_for(folder.path(), 0, ahead), "", "", {}}, patient);
+  EXPECT_TRUE(ended.ok() && ended->succeeded()) << (ended.ok() ? ended->error_output : "");
+  return {file_text(folder.path() / "weights"), log_of(folder.path()), lines_of(folder.path() / "turns")};
 }
 
-TEST(KilledRunSlow, GoesOnAndEndsWithTheSameBits) {
-  const Undisturbed& expected = undisturbed();
+// Killed again and again, until it comes to its end.
+void expect_same_bits_after_kills(std::int64_t ahead) {
+  const Undisturbed expected = undisturbed(ahead);
   TemporaryFolder folder;
   Random random(20261116);
   int killed = 0;
   for (;; ++killed) {
     ASSERT_LT(killed, 60);
-    const auto ended = run_child({arguments_for(folder.path(), random.integer(40, 260)), "", "", {}}, patient);
+    const auto ended = run_child({arguments_for(folder.path(), random.integer(40, 260), ahead), "", "", {}}, patient);
     ASSERT_TRUE(ended.ok());
     if (ended->succeeded()) break;
     ASSERT_EQ(ended->end, ChildEnd::signalled) << ended->error_output;
@@ -114,25 +115,36 @@ TEST(KilledRunSlow, GoesOnAndEndsWithTheSameBits) {
   EXPECT_EQ(log_of(folder.path()), expected.log);
 }
 
+TEST(KilledRunSlow, GoesOnAndEndsWithTheSameBits) { expect_same_bits_after_kills(0); }
+
+// In the middle of an update, and of conversations that older weights hold.
+TEST(KilledRunSlow, AheadTooGoesOnAndEndsWithTheSameBits) {
+  for (const std::int64_t ahead : {1, 2}) expect_same_bits_after_kills(ahead);
+}
+
 // Every turn that was written down before a kill is read, not taken again.
-TEST(KilledRunSlow, HoldsNoConversationTwice) {
-  const Undisturbed& expected = undisturbed();
+void expect_no_conversation_twice(std::int64_t ahead) {
+  const Undisturbed expected = undisturbed(ahead);
   TemporaryFolder folder;
-  ASSERT_TRUE(run_child({arguments_for(folder.path(), 60), "", "", {}}, patient).ok());
+  ASSERT_TRUE(run_child({arguments_for(folder.path(), 60, ahead), "", "", {}}, patient).ok());
   const std::size_t before = lines_of(folder.path() / "turns");
   EXPECT_GT(before, 0u);
   EXPECT_LT(before, expected.turns);
-  const auto ended = run_child({arguments_for(folder.path(), 0), "", "", {}}, patient);
+  const auto ended = run_child({arguments_for(folder.path(), 0, ahead), "", "", {}}, patient);
   ASSERT_TRUE(ended.ok() && ended->succeeded()) << ended->error_output;
   EXPECT_EQ(lines_of(folder.path() / "turns"), expected.turns);
   EXPECT_EQ(file_text(folder.path() / "weights"), expected.weights);
 }
 
+TEST(KilledRunSlow, HoldsNoConversationTwice) { expect_no_conversation_twice(0); }
+
+TEST(KilledRunSlow, AheadTooHoldsNoConversationTwice) { expect_no_conversation_twice(1); }
+
 }  // namespace
 
 std::optional<int> run_if_killed_run(int argc, char** argv) {
-  if (argc != 4 || std::strcmp(argv[1], "--killed-run") != 0) return std::nullopt;
-  const auto done = go_on(argv[2], std::stoll(argv[3]));
+  if (argc != 5 || std::strcmp(argv[1], "--killed-run") != 0) return std::nullopt;
+  const auto done = go_on(argv[2], std::stoll(argv[3]), std::stoll(argv[4]));
   if (!done.ok()) std::cerr << to_string(done.error()) << "\n";
   return done.ok() ? 0 : 1;
 }

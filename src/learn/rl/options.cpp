@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace kw {
 namespace {
 
@@ -84,6 +86,11 @@ Result<void> check_options(const ReinforceOptions& options) {
     return refuse("log-probabilities would be taken at another temperature than the answers were sampled at");
   if (options.update.epochs < 1 || options.update.mini_batches < 1 || options.update.epochs > 100)
     return refuse("at least one epoch and one mini-batch");
+  if (options.ahead < 0 || options.ahead > most_ahead)
+    return Error{fmt::format("conversations are held 0 to {} steps ahead", most_ahead), "", {}};
+  if (options.ahead > 0 && options.ranks != nullptr)
+    return refuse("several ranks hold no conversations ahead: they talk to each other one step after the other",
+                  "--ahead 0, or one process without ranks");
   if (options.refills < 0 || options.refills > 100) return refuse("0 to 100 refills");
   for (const double rate : {options.learning_rate, options.critic_learning_rate})
     if (!(rate > 0) || !std::isfinite(rate)) return refuse("a learning rate is above 0");

@@ -62,7 +62,10 @@ struct ReinforceOptions {
   std::int64_t tasks = 16;  // of a step
   std::int64_t group = 8;   // conversations about each
   int refills = 0;          // DAPO: further draws for tasks that taught nothing
-  EpisodeOptions episode;   // one sample a turn; no top_k and top_p: the log-probabilities would not be the policy's
+  // Conversations of so many steps are held before the weights that learn from them are there (rollout_ahead.h).
+  // 0: they are held one after the other, by the newest weights.
+  std::int64_t ahead = 0;
+  EpisodeOptions episode;  // one sample a turn; no top_k and top_p: the log-probabilities would not be the policy's
   CreditOptions credit;
   UpdateOptions update;
   double learning_rate = 1e-5;
@@ -86,6 +89,8 @@ struct ReinforceOptions {
   Communicator* ranks = nullptr;
   std::int64_t slots = 0;  // as SupervisedOptions has them
 };
+
+inline constexpr std::int64_t most_ahead = 4;  // steps
 
 // With what belongs to the algorithm: DAPO's clip and refills, Dr.GRPO's mean ...
 ReinforceOptions reinforce_options(Algorithm algorithm);

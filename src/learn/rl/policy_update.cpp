@@ -42,16 +42,18 @@ struct PassSums {
   double loss = 0, policy_loss = 0, clipped = 0, clipped_dual = 0, kl_old = 0;
   double value_loss = 0, value_clipped = 0, value_tokens = 0;
   double trained_tokens = 0, flops = 0;
+  double importance_squares = 0, importance_cut = 0;
   double mismatch_most = 0;  // not a sum: the largest
 
   void add(const PassSums& other);
 };
 
-constexpr double PassSums::*summed[] = {&PassSums::tokens,       &PassSums::entropy,        &PassSums::importance,
-                                        &PassSums::mismatch,     &PassSums::kl_reference,   &PassSums::loss,
-                                        &PassSums::policy_loss,  &PassSums::clipped,        &PassSums::clipped_dual,
-                                        &PassSums::kl_old,       &PassSums::value_loss,     &PassSums::value_clipped,
-                                        &PassSums::value_tokens, &PassSums::trained_tokens, &PassSums::flops};
+constexpr double PassSums::*summed[] = {
+    &PassSums::tokens,        &PassSums::entropy,        &PassSums::importance,  &PassSums::mismatch,
+    &PassSums::kl_reference,  &PassSums::loss,           &PassSums::policy_loss, &PassSums::clipped,
+    &PassSums::clipped_dual,  &PassSums::kl_old,         &PassSums::value_loss,  &PassSums::value_clipped,
+    &PassSums::value_tokens,  &PassSums::trained_tokens, &PassSums::flops,       &PassSums::importance_squares,
+    &PassSums::importance_cut};
 
 void PassSums::add(const PassSums& other) {
   for (double PassSums::*sum : summed) this->*sum += other.*sum;
@@ -317,6 +319,8 @@ class PolicyUpdate {
       gradients.log_prob[i] = static_cast<float>(slope);
       slot_.entropy += scores.entropy[i];
       slot_.importance += importance[i];
+      slot_.importance_squares += importance[i] * importance[i];
+      slot_.importance_cut += importance[i] >= options_.most_importance;
     }
     note_mismatch(tokens);
     const auto count = static_cast<double>(scores.log_prob.size());
@@ -365,6 +369,9 @@ class PolicyUpdate {
     report_.mismatch_kl = all_.mismatch / tokens;
     report_.mismatch_most = all_.mismatch_most;
     if (all_.tokens > 0) report_.importance = all_.importance / tokens;
+    if (all_.importance_squares > 0)
+      report_.importance_effective = all_.importance * all_.importance / (tokens * all_.importance_squares);
+    report_.importance_cut = all_.importance_cut / tokens;
     if (inputs_.kl_coefficient > 0 && all_.tokens > 0) report_.kl_reference = all_.kl_reference / tokens;
     report_.value_clipped = all_.value_clipped / std::max(all_.value_tokens, 1.0);
     report_.trained_tokens = std::llround(all_.trained_tokens);

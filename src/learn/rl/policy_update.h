@@ -35,7 +35,7 @@ struct UpdateReport {
   double loss = 0;  // policy, KL and entropy together
   double policy_loss = 0;
   double clipped = 0, clipped_dual = 0;
-  double kl_old = 0;  // from the weights that sampled, mean of old - new log-probability
+  double kl_old = 0;  // from the weights before the update, mean of old - new log-probability
   double entropy = 0;
   double gradient_norm = 0;
   double learning_rate = 0;
@@ -43,6 +43,8 @@ struct UpdateReport {
   double mismatch_kl = 0;    // sampler against trainer, k3: 0 when they agree to the last bit
   double mismatch_most = 0;  // |difference| of a log-probability
   double importance = 1;     // mean weight
+  // Share of tokens whose weight was cut, and how many tokens of equal weight would say as much as these, as a share.
+  double importance_cut = 0, importance_effective = 1;
   double value_loss = 0, value_clipped = 0, critic_gradient_norm = 0;
   Spread advantages, returns, values;                        // of tokens
   std::int64_t answers = 0, tokens = 0, trained_tokens = 0;  // of `trained`, prompts and repeats included

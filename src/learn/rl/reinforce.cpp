@@ -10,6 +10,8 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/random.h"
+#include "learn/rl/ahead_checkpoint.h"
+#include "learn/rl/progress_json.h"
 #include "model/decoder/schedule.h"
 #include "model/distributed/shared_run.h"
 #include "model/distributed/slots.h"
@@ -22,39 +24,6 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-Json to_json(const HeldOutScore& score) {
-  Json metrics = Json::object();
-  for (const auto& [name, value] : score.metrics) metrics[name] = value;
-  return {{"score", score.score}, {"metrics", metrics}, {"line", score.line}};
-}
-
-HeldOutScore score_from(const Json& json) {
-  HeldOutScore score;
-  score.score = json.at("score").get<double>();
-  score.line = json.at("line").get<std::string>();
-  for (const auto& [name, value] : json.at("metrics").items()) score.metrics.emplace_back(name, value.get<double>());
-  return score;
-}
-
-// So that a run that is killed at its very end still knows what its last step was like.
-Json to_json(const AnswerRates& rates) {
-  return {{"answers", rates.answers},
-          {"reward", rates.reward},
-          {"compile_rate", rates.compile_rate},
-          {"pass_rate", rates.pass_rate},
-          {"speedup_median", rates.speedup_median}};
-}
-
-AnswerRates rates_from(const Json& json) {
-  AnswerRates rates;
-  rates.answers = json.at("answers").get<std::int64_t>();
-  rates.reward = json.at("reward").get<double>();
-  rates.compile_rate = json.at("compile_rate").get<double>();
-  rates.pass_rate = json.at("pass_rate").get<double>();
-  rates.speedup_median = json.at("speedup_median").get<double>();
-  return rates;
-}
 
 class ReinforceRun {
  public:
@@ -80,6 +49,7 @@ class ReinforceRun {
       KW_TRY_VOID(look_for_interrupt());
       if (!stop_) KW_TRY_VOID(save(summary_.before));
     }
+    if (options_.ahead > 0 && !over() && summary_.stopped.empty() && !stop_) KW_TRY_VOID(go_ahead());
     if (exam_open_) KW_TRY_VOID(evaluate_and_save());
     while (!over() && summary_.stopped.empty()) {
       KW_TRY_VOID(look_for_interrupt());
@@ -93,6 +63,7 @@ class ReinforceRun {
     const bool begun = now_.step > 0 || saved_step_ == 0;  // else the first exam is still to be held
     if (summary_.interrupted && begun && saved_step_ != now_.step) KW_TRY_VOID(save(std::nullopt));
     KW_TRY_VOID(log_.flush());
+    if (ahead_ && !summary_.interrupted) forget_steps_ahead();
     summary_.last = now_;
     return std::move(summary_);
   }
@@ -152,6 +123,9 @@ class ReinforceRun {
       summary_.stopped = facts.value("stopped", "");
       exam_open_ = facts.value("exam_open", false);
       if (facts.contains("rates")) now_.rates = rates_from(facts["rates"]);
+      if (options_.ahead > 0) {
+        KW_TRY(known_, restore_ahead(*latest, models_.policy));
+      }
       KW_TRY_VOID(guard_.restore(facts.at("guard")));
     } catch (const nlohmann::json::exception& error) {
       return broken(std::string("not a checkpoint of reinforcement learning: ") + error.what());
@@ -173,26 +147,55 @@ class ReinforceRun {
     return learning_rate_at(schedule, now_.step) * guard_.rate_share();
   }
 
-  // False: interrupted in the middle; everything but the store is as it was before.
-  Result<bool> step() {
-    const Curriculum curriculum_before = curriculum_;
-    const std::uint64_t episode_before = next_episode_;
+  // From here on steps are held by a thread of its own.
+  Result<void> go_ahead() {
+    // Measured alone, while nobody else computes.
+    KW_TRY([[maybe_unused]] const double peak_flops, models_.policy.peak_flops());
+    KW_TRY(StepWeights newest, weights_now());
+    known_.push_back(std::make_shared<const StepWeights>(std::move(newest)));
+    ahead_.emplace(RolloutAhead::Place{.learner = models_.policy,
+                                       .judge = judge_,
+                                       .pool = pool_,
+                                       .options = options_,
+                                       .pay = hooks_.pay,
+                                       .episode = hooks_.episode,
+                                       .store_of = [this](std::int64_t step) { return store_of(step); }},
+                   now_.step + 1, curriculum_, next_episode_, std::move(known_));
+    return {};
+  }
+
+  Result<StepWeights> weights_now() {
+    KW_TRY(WeightsCopy weights, models_.policy.copy_weights());
+    return StepWeights{.step = now_.step, .history = history_, .weights = std::move(weights)};
+  }
+
+  // By the newest weights, now.
+  Result<HeldStep> hold_step() {
+    HeldStep step{.held = {}, .curriculum = curriculum_, .next_episode = next_episode_};
     const StepSource source{.learner = models_.policy,
                             .judge = judge_,
                             .pool = pool_,
-                            .curriculum = curriculum_,
-                            .next_episode = next_episode_,
+                            .curriculum = step.curriculum,
+                            .next_episode = step.next_episode,
                             .model = fmt::format("{} {}", options_.start, history_),
                             .store = store_of(now_.step + 1),
                             .pay = hooks_.pay,
                             .episode = hooks_.episode};
-    KW_TRY(const StepConversations held, hold_step_conversations(source, options_));
+    KW_TRY(step.held, hold_step_conversations(source, options_));
+    step.waited_s = step.held.wall_s;
+    return step;
+  }
+
+  // False: interrupted in the middle; everything but the store is as it was before.
+  Result<bool> step() {
+    KW_TRY(const HeldStep taken, ahead_ ? ahead_->take() : hold_step());
+    const StepConversations& held = taken.held;
     if (held.interrupted) {
       stop_ = true;
-      curriculum_ = curriculum_before;
-      next_episode_ = episode_before;
       return false;
     }
+    curriculum_ = taken.curriculum;
+    next_episode_ = taken.next_episode;
     const Clock::time_point start = Clock::now();
     const bool warming_up = models_.critic != nullptr && now_.step < options_.critic_warm_up;
     UpdateInputs inputs{.policy = models_.policy.trainer(),
@@ -212,17 +215,24 @@ class ReinforceRun {
     const double update_s = seconds_since(start);
     ++now_.step;
     // By minutes the clock of rank 0 says when it is over.
-    KW_TRY(now_.seconds, first_says(options_.ranks, now_.seconds + held.wall_s + update_s));
-    return finish_step(held, update, update_s, warming_up);
+    KW_TRY(now_.seconds, first_says(options_.ranks, now_.seconds + taken.waited_s + update_s));
+    KW_TRY_VOID(finish_step(taken, update, update_s, warming_up));
+    if (ahead_) {
+      KW_TRY(StepWeights newest, weights_now());
+      ahead_->publish(std::move(newest));
+    }
+    return true;
   }
 
-  Result<bool> finish_step(const StepConversations& held, const UpdateReport& update, double update_s,
-                           bool warming_up) {
+  Result<void> finish_step(const HeldStep& taken, const UpdateReport& update, double update_s, bool warming_up) {
+    const StepConversations& held = taken.held;
     const int tier = curriculum_.open_tier();
     KW_TRY(const double peak_flops, models_.policy.peak_flops());
     const Metrics metrics = step_metrics({.conversations = held,
                                           .update = update,
+                                          .waited_s = taken.waited_s,
                                           .update_s = update_s,
+                                          .age = ahead_ ? std::optional(taken.age) : std::nullopt,
                                           .kl_coefficient = kl_.coefficient,
                                           .rate_share = guard_.rate_share(),
                                           .tier = tier,
@@ -246,7 +256,7 @@ class ReinforceRun {
       if (advice.action == GuardAction::stop) summary_.stopped = advice.message;
     }
     show(held, update);
-    return true;
+    return {};
   }
 
   // Names the weights by how they came about, so that conversations of another history (another learning rate after a
@@ -317,21 +327,22 @@ class ReinforceRun {
 
   Result<void> save(const std::optional<HeldOutScore>& score) {
     KW_TRY_VOID(log_.flush());
-    const Json facts = {{"kind", "rl"},
-                        {"start", options_.start},
-                        {"algorithm", to_string(options_.algorithm)},
-                        {"seconds", now_.seconds},
-                        {"next_episode", next_episode_},
-                        {"history", history_},
-                        {"evaluations", evaluations_},
-                        {"kl_coefficient", kl_.coefficient},
-                        {"guard", guard_.state()},
-                        {"before", summary_.before ? to_json(*summary_.before) : Json()},
-                        {"after", summary_.after ? to_json(*summary_.after) : Json()},
-                        {"stopped", summary_.stopped},
-                        {"exam_open", exam_open_},
-                        {"slots", slots_},
-                        {"rates", to_json(now_.rates)}};
+    Json facts = {{"kind", "rl"},
+                  {"start", options_.start},
+                  {"algorithm", to_string(options_.algorithm)},
+                  {"seconds", now_.seconds},
+                  {"next_episode", next_episode_},
+                  {"history", history_},
+                  {"evaluations", evaluations_},
+                  {"kl_coefficient", kl_.coefficient},
+                  {"guard", guard_.state()},
+                  {"before", summary_.before ? to_json(*summary_.before) : Json()},
+                  {"after", summary_.after ? to_json(*summary_.after) : Json()},
+                  {"stopped", summary_.stopped},
+                  {"exam_open", exam_open_},
+                  {"slots", slots_},
+                  {"rates", to_json(now_.rates)}};
+    if (ahead_) facts["ahead"] = ahead_facts(ahead_->older());
     const std::optional<double> value = score ? std::optional(score->score) : std::nullopt;
     KW_TRY_VOID(save_for_all(options_.ranks, checkpoints_, now_.step, value, facts,
                              [&](const fs::path& folder) -> Result<void> {
@@ -339,6 +350,7 @@ class ReinforceRun {
                                  KW_TRY_VOID(write_file_atomic(folder / "curriculum.json", curriculum_.state()));
                                if (models_.critic != nullptr)
                                  KW_TRY_VOID(models_.critic->save_state((folder / "critic").string()));
+                               if (ahead_) KW_TRY_VOID(save_ahead(folder, ahead_->older()));
                                return models_.policy.trainer().save_state((folder / "trainer").string());
                              }));
     forget_conversations();
@@ -356,6 +368,13 @@ class ReinforceRun {
         remove_store(store_of(step));
       }
     }
+  }
+
+  // Conversations that nobody will learn from.
+  void forget_steps_ahead() {
+    ahead_.reset();
+    if (options_.conversations.empty()) return;
+    for (std::int64_t step = 1; step <= options_.ahead + 1; ++step) remove_store(store_of(now_.step + step));
   }
 
   const ReinforceModels& models_;
@@ -380,6 +399,9 @@ class ReinforceRun {
   bool exam_open_ = false;  // the exam after this step was interrupted
   bool stop_ = false;       // somebody was interrupted
   std::int64_t slots_ = 1;
+
+  std::vector<std::shared_ptr<const StepWeights>> known_;  // a checkpoint's, until the thread has them
+  std::optional<RolloutAhead> ahead_;                      // last: its thread ends first
 };
 
 }  // namespace
@@ -391,6 +413,8 @@ Result<ReinforceSummary> reinforce(const ReinforceModels& models, Judge& judge, 
   if (options.kl.coefficient > 0 && models.reference == nullptr) return Error{"KL needs the frozen start", "", {}};
   if ((options.algorithm == Algorithm::ppo) != (models.critic != nullptr))
     return Error{"PPO has a critic, others have none", "", {}};
+  if (options.ahead > 0 && models.policy.sampler() == nullptr)
+    return Error{"conversations ahead need a sampler with weights of its own", "make the policy with one", {}};
   if (!options.conversations.empty()) {
     std::error_code failed;
     fs::create_directories(options.conversations, failed);

@@ -1,12 +1,13 @@
 #pragma once
 // Reinforcement learning on real verdicts: tasks, conversations, rewards, advantages, a step of the weights, again.
-// Answers of a step are learned from before the next ones are sampled: nothing is off-policy. Stopped anywhere and
-// resumed, it ends with the same bits as undisturbed (on the CPU); conversations that a killed step had are not held
-// again.
+// Answers of a step are learned from before the next ones are sampled: nothing is off-policy, unless steps are held
+// ahead (rollout_ahead.h). Stopped anywhere and resumed, it ends with the same bits as undisturbed (on the CPU);
+// conversations that a killed step had are not held again.
 
 #include <optional>
 
 #include "base/run_log/checkpoints.h"
+#include "learn/rl/rollout_ahead.h"
 #include "learn/rl/step_metrics.h"
 
 namespace kw {
@@ -34,6 +35,7 @@ struct ReinforceHooks {
   std::function<void(std::int64_t step, const HeldOutScore&)> evaluated;
   std::function<void(const ReinforceProgress&)> progress;
   std::function<void(std::string_view)> notice;  // the guard's sentences
+  // With steps ahead these two are called by another thread than the others.
   PayAnswer pay;
   EpisodeHooks episode;  // who wants to watch conversations
 };

@@ -14,13 +14,15 @@ inline Result<Tokenizer> test_tokenizer() {
   return train_compact_tokenizer(std::vector<std::string_view>(kernels.begin(), kernels.end()), 400);
 }
 
-inline std::unique_ptr<Learner> test_learner(bool value_head = false, Communicator* ranks = nullptr) {
+inline std::unique_ptr<Learner> test_learner(bool value_head = false, Communicator* ranks = nullptr,
+                                             bool sampler = false) {
   LearnerOptions options;
   options.device = "cpu";
   options.threads = 1;
   options.seed = 3;
   options.value_head = value_head;
   options.ranks = ranks;
+  options.sampler = sampler;
   auto learner = Learner::from_preset("tiny-1m", test_tokenizer().value(), options);
   EXPECT_TRUE(learner.ok()) << to_string(learner.error());
   return std::move(learner).value();

@@ -24,7 +24,8 @@ class Step {
       const int rank = rank_number(options_.ranks);
       KW_TRY(store_, EpisodeStore::open(rank == 0 ? source_.store : part_store(source_.store, rank)));
     }
-    KW_TRY(Decoder* const decoder, source_.learner.decoder());
+    KW_TRY(Decoder* const decoder,
+           source_.weights != nullptr ? source_.learner.sampler()->by(*source_.weights) : source_.learner.decoder());
     Rollout rollout(*decoder, &source_.learner.dialect().tokenizer());
     std::int64_t missing = options_.tasks;
     for (int round = 0;; ++round) {
@@ -78,7 +79,7 @@ class Step {
            hold_here(rollout, {requests.begin() + own.begin, requests.begin() + own.end}));
     bool unfinished = false;
     for (Episode& episode : episodes) {
-      unfinished = unfinished || episode.end == EpisodeEnd::unfinished;
+      unfinished = unfinished || episode.end == EpisodeEnd::unfinished || episode.end == EpisodeEnd::cancelled;
       if (source_.pay)
         for (Turn& turn : episode.turns)
           for (TurnSample& sample : turn.samples) source_.pay(episode, turn, sample);
@@ -101,6 +102,10 @@ class Step {
            EpisodeEngine::make(
                rollout, learner.dialect(), source_.judge, [&](AgentRole role) { return learner.adapter_of(role); },
                engine_options, source_.episode));
+    // The engine's first episode has ticket 0.
+    const std::stop_callback on_stop(source_.stop, [&, count = requests.size()] {
+      for (std::uint64_t ticket = 0; ticket < count; ++ticket) engine->cancel(ticket);
+    });
     KW_TRY(std::vector<Episode> episodes, engine->run(std::move(requests)));
     const EngineStatistics statistics = engine->statistics();
     made_.seconds.generating += statistics.seconds.generating;
@@ -181,9 +186,14 @@ class Step {
     return source_.curriculum.record(episode.request.task->name, outcome);
   }
 
+  // The trainer's may be in motion while another thread samples by a copy.
+  std::int64_t weights_version() const {
+    return source_.weights != nullptr ? source_.weights->version : source_.learner.trainer().weights_version();
+  }
+
   Result<void> weigh() {
     KW_TRY(made_.answers, answers_of(made_.episodes, made_.task_of, options_.credit, options_.episode.answer_tokens,
-                                     source_.learner.trainer().weights_version()));
+                                     weights_version()));
     KW_TRY_VOID(restore_constraints(made_.answers, source_.learner.dialect()));
     made_.groups = set_advantages(made_.answers, options_.algorithm, options_.credit.rule);
     return {};

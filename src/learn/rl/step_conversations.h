@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <stop_token>
 
 #include "agents/episode/episode_engine.h"
 #include "learn/curriculum/curriculum.h"
@@ -43,6 +44,9 @@ struct StepSource {
   std::filesystem::path store;  // SQLite file; empty: none
   PayAnswer pay;                // may be empty
   EpisodeHooks episode;         // who wants to watch those that are held here
+  // Held by the learner's sampler on this copy; null: by the trainer's weights as they are now.
+  const WeightsCopy* weights = nullptr;
+  std::stop_token stop = {};  // ends them where they are, like an interrupt
 };
 
 // An error also when the judge itself failed for most kernels.

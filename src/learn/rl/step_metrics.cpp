@@ -159,7 +159,7 @@ Metrics step_metrics(const StepFacts& facts, const EpisodeOptions& options) {
                                    {name + "speedup_median", rates.speedup_median}});
   }
   const AnswerRates all = rates_of(held.episodes);
-  const double step_s = held.wall_s + facts.update_s;
+  const double step_s = facts.waited_s + facts.update_s;
   metrics.insert(
       metrics.end(),
       {{"judge/answers", static_cast<double>(all.answers)},
@@ -183,6 +183,12 @@ Metrics step_metrics(const StepFacts& facts, const EpisodeOptions& options) {
        {"timing_s/judge", held.seconds.judging},
        {"timing_s/judge_alone", held.seconds.judging - held.seconds.both},
        {"timing_s/update", facts.update_s}});
+  if (facts.age) {
+    metrics.insert(metrics.end(), {{"rollout/age", static_cast<double>(*facts.age)},
+                                   {"importance/cut", update.importance_cut},
+                                   {"importance/effective", update.importance_effective},
+                                   {"timing_s/wait", facts.waited_s}});
+  }
   return metrics;
 }
 

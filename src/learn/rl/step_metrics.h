@@ -22,7 +22,10 @@ AnswerRates rates_of(const std::vector<Episode>& episodes, AgentRole role);
 struct StepFacts {
   const StepConversations& conversations;
   const UpdateReport& update;
+  double waited_s = 0;  // for the conversations
   double update_s = 0;
+  // Steps held ahead: how many the weights have made since they sampled.
+  std::optional<std::int64_t> age = {};
   double kl_coefficient = 0;
   double rate_share = 1;  // the guard's
   int tier = 0;
