@@ -420,7 +420,9 @@ TEST(ModelGpuDecoder, TakesOtherWeights) {
   take_other_weights(decoder_on_cpu());
   const Parameters parameters = random_parameters(small_description(false));
   const auto trainer = make_gpu_trainer(parameters, {}, {}, {}, on_cpu()).value();
-  const auto shared = make_gpu_decoder(*trainer, decoder_on_cpu()).value();
+  GpuDecoderOptions options = decoder_on_cpu();
+  options.page_count = 64;
+  const auto shared = make_gpu_decoder(*trainer, options).value();
   EXPECT_FALSE(update_gpu_decoder(*shared, &parameters, {}, 1).ok()) << "they are the trainer's";
 }
 
