@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 CLANG_VERSION := $(lastword $(sort $(patsubst /usr/bin/clang++-%,%,$(wildcard /usr/bin/clang++-[0-9]*))))
 FORMAT := .deps/venv/bin/clang-format
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cpp' 'bench/*.h' 'bench/*.cpp')
-FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz nvcc_log_fuzz wire_fuzz ptx_parser_fuzz engine_fuzz gpu_message_fuzz reference_message_fuzz ncu_fuzz safetensors_fuzz gguf_fuzz tokenizer_fuzz model_config_fuzz verdict_file_fuzz template_fuzz answer_fuzz python_text_fuzz program_fuzz calls_fuzz html_report_fuzz configuration_fuzz definition_fuzz package_fuzz http_request_fuzz http_response_fuzz endpoint_fuzz
+FUZZERS := task_yaml_fuzz kernel_file_fuzz launcher_fuzz rules_fuzz diagnostics_fuzz nvcc_log_fuzz wire_fuzz ptx_parser_fuzz engine_fuzz gpu_message_fuzz reference_message_fuzz ncu_fuzz safetensors_fuzz gguf_fuzz tokenizer_fuzz model_config_fuzz verdict_file_fuzz template_fuzz answer_fuzz kernel_constants_fuzz python_text_fuzz program_fuzz calls_fuzz html_report_fuzz configuration_fuzz definition_fuzz package_fuzz http_request_fuzz http_response_fuzz endpoint_fuzz
 # Executions of each fuzzer in `make test`; CONTRIBUTING.md has the command for a million.
 FUZZ_RUNS ?= 10000
 STEP := scripts/step.sh

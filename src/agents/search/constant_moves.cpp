@@ -1,0 +1,93 @@
+#include "agents/search/constant_moves.h"
+
+#include <algorithm>
+
+#include "agents/agent/kernel_constants.h"
+
+namespace kw {
+namespace {
+
+constexpr double share_of_pairs = 0.25;
+constexpr int most_tries_of_pairs = 32;
+constexpr std::size_t values_of_a_pair = 3;
+// How far the order of single changes is shuffled, in places of a list of values.
+constexpr double shuffled = 1.5;
+
+class MoveFinder {
+ public:
+  MoveFinder(const std::string& kernel, const ConstantRecords& records,
+             const std::function<bool(const std::string&)>& known, Random& random)
+      : kernel_(kernel), known_(known), random_(random), constants_(kernel_constants(kernel)) {
+    std::erase_if(constants_, [&](const KernelConstant& constant) {
+      const auto record = records.find(constant.name);
+      return record != records.end() && record->second.hopeless();
+    });
+  }
+
+  std::optional<ConstantMove> find() {
+    const bool pair_first = random_.uniform() < share_of_pairs;
+    if (pair_first)
+      if (auto move = pair()) return move;
+    if (auto move = single()) return move;
+    return pair_first ? std::nullopt : pair();
+  }
+
+ private:
+  std::optional<ConstantMove> made(const std::vector<ConstantChange>& changes) {
+    std::string text = with_values(kernel_, changes);
+    if (text == kernel_ || known_(text)) return std::nullopt;
+    ConstantMove move{std::move(text), to_string(changes), {}};
+    for (const auto& [constant, value] : changes) move.names.push_back(constant->name);
+    return move;
+  }
+
+  std::optional<ConstantMove> single() {
+    struct Step {
+      double rank;
+      ConstantChange change;
+    };
+    std::vector<Step> steps;
+    for (const KernelConstant& constant : constants_) {
+      double place = 0;
+      for (const std::int64_t value : other_values(constant))
+        steps.push_back({place++ + shuffled * random_.uniform(), {&constant, value}});
+    }
+    std::ranges::stable_sort(steps, {}, &Step::rank);
+    for (const Step& step : steps)
+      if (auto move = made({step.change})) return move;
+    return std::nullopt;
+  }
+
+  ConstantChange any_change(std::size_t constant) {
+    const std::vector<std::int64_t> values = other_values(constants_[constant]);
+    if (values.empty()) return {&constants_[constant], constants_[constant].value};
+    const auto last = static_cast<std::int64_t>(std::min(values.size(), values_of_a_pair)) - 1;
+    return {&constants_[constant], values[static_cast<std::size_t>(random_.integer(0, last))]};
+  }
+
+  std::optional<ConstantMove> pair() {
+    if (constants_.size() < 2) return std::nullopt;
+    const auto last = static_cast<std::int64_t>(constants_.size()) - 1;
+    for (int i = 0; i < most_tries_of_pairs; ++i) {
+      const auto first = static_cast<std::size_t>(random_.integer(0, last));
+      const auto second = static_cast<std::size_t>(random_.integer(0, last));
+      if (first == second) continue;
+      if (auto move = made({any_change(std::min(first, second)), any_change(std::max(first, second))})) return move;
+    }
+    return std::nullopt;
+  }
+
+  const std::string& kernel_;
+  const std::function<bool(const std::string&)>& known_;
+  Random& random_;
+  std::vector<KernelConstant> constants_;
+};
+
+}  // namespace
+
+std::optional<ConstantMove> next_constant_move(const std::string& kernel, const ConstantRecords& records,
+                                               const std::function<bool(const std::string&)>& known, Random& random) {
+  return MoveFinder(kernel, records, known, random).find();
+}
+
+}  // namespace kw

@@ -1,0 +1,62 @@
+#include "agents/search/measuring_filter.h"
+
+#include <gtest/gtest.h>
+
+namespace kw {
+namespace {
+
+Candidate modelled(double us, std::vector<Strategy> strategies = {}) {
+  Verdict verdict;
+  verdict.correct = true;
+  if (us > 0) verdict.time_us = us;
+  Candidate made;
+  made.verdict = std::make_shared<const Verdict>(std::move(verdict));
+  made.strategies = std::move(strategies);
+  made.time = verdict_time(*made.verdict);
+  return made;
+}
+
+std::vector<double> chosen(const MeasuringFilter& filter, const std::vector<Candidate>& fresh, double best_us,
+                           double factor) {
+  std::vector<const Candidate*> pointers;
+  for (const Candidate& each : fresh) pointers.push_back(&each);
+  std::vector<double> times;
+  for (const Candidate* each : filter.promising(pointers, best_us, factor))
+    times.push_back(each->time ? each->time->us : 0);
+  return times;
+}
+
+TEST(MeasuringFilter, OnlyWhatMayBeNearTheBestIsMeasured) {
+  MeasuringFilter filter;
+  filter.learn(modelled(10), 10, 10);
+  EXPECT_EQ(chosen(filter, {modelled(9), modelled(14), modelled(16), modelled(100)}, 10, 1.5),
+            (std::vector<double>{9, 14}));
+  EXPECT_EQ(chosen(filter, {modelled(9), modelled(100)}, 10, 0), (std::vector<double>{9, 100})) << "no filter";
+}
+
+TEST(MeasuringFilter, TheModelsErrorIsLearnedForEachStrategy) {
+  MeasuringFilter filter;
+  filter.learn(modelled(10, {Strategy::tiling}), 10, 20);
+  filter.learn(modelled(10), 10, 10);
+  EXPECT_DOUBLE_EQ(filter.expected_us({Strategy::tiling}, 5), 10);
+  EXPECT_DOUBLE_EQ(filter.expected_us({}, 5), 5);
+  EXPECT_DOUBLE_EQ(filter.expected_us({Strategy::atomics}, 2), 3) << "of others, the median";
+  EXPECT_EQ(chosen(filter, {modelled(9, {Strategy::tiling}), modelled(9)}, 10, 1.5), std::vector<double>{9});
+}
+
+TEST(MeasuringFilter, TheFirstOfItsKindIsMeasuredHoweverSlowTheModelSaysItIs) {
+  MeasuringFilter filter;
+  filter.learn(modelled(10), 10, 10);
+  const std::vector<Candidate> fresh{modelled(400, {Strategy::tiling}), modelled(300, {Strategy::tiling}),
+                                     modelled(200)};
+  EXPECT_EQ(chosen(filter, fresh, 10, 1.5), std::vector<double>{300});
+}
+
+TEST(MeasuringFilter, BeforeAnythingIsMeasuredTheFastestAreAndWhatHasNoModel) {
+  EXPECT_EQ(chosen({}, {modelled(10), modelled(12), modelled(90), modelled(0)}, 0, 1.5),
+            (std::vector<double>{10, 12, 0}));
+  EXPECT_TRUE(chosen({}, {}, 0, 1.5).empty());
+}
+
+}  // namespace
+}  // namespace kw
