@@ -72,6 +72,11 @@ TEST(CommandLine, DataIsShownAndBadStreamsAreRefused) {
   for (const Json& example : examples) {
     EXPECT_NE(example["kernel"].get<std::string>().find("__shfl_xor_sync"), std::string::npos);
     EXPECT_NE(example["operation"].get<std::string>().find("torch.softmax"), std::string::npos);
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "task.yaml";
+    ASSERT_TRUE(write_file_atomic(file, example["task"].dump()).ok());
+    const auto task = run({"tasks", "show", file.string()});
+    EXPECT_EQ(task.exit_code, 0) << "a task file for every other command: " << task.error_output;
   }
   EXPECT_EQ(run({"data", "families"}).exit_code, 0);
   for (const std::vector<std::string>& bad : {std::vector<std::string>{"data", "show", "--family", "no_such"},

@@ -14,6 +14,7 @@
 #include "app/cli/conversation_print.h"
 #include "app/cli/kernel_argument.h"
 #include "app/cli/model_load.h"
+#include "app/cli/search_command.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "kernel/judge/judge_session.h"
@@ -48,6 +49,7 @@ struct ConverseArguments {
   double target = 0;
   std::string baseline = std::string(name_of(Baseline::naive));
   bool tell_target = false;
+  SearchArguments search;
 };
 
 // What a person would choose: the likeliest answer when there is one, different ones when there are several.
@@ -245,6 +247,34 @@ void add_optimize_options(CLI::App& command, ConverseArguments& arguments) {
       ->check(CLI::NonNegativeNumber);
 }
 
+// What a search takes of them.
+SearchArguments search_from(const ConverseArguments& arguments) {
+  SearchArguments search = arguments.search;
+  search.task = arguments.task;
+  search.kernel = arguments.kernel;
+  search.model = arguments.model;
+  search.device = arguments.device;
+  search.backend = arguments.backend;
+  search.profile = arguments.profile;
+  search.store = arguments.store;
+  search.html = arguments.html;
+  search.out = arguments.out;
+  search.from_library = arguments.from == "library";
+  search.seed = arguments.seed;
+  search.temperature = arguments.temperature;
+  search.top_p = arguments.top_p;
+  search.answer_tokens = arguments.answer_tokens;
+  search.constrain = arguments.constrain;
+  return search;
+}
+
+Result<void> converse_or_search(Context& context, const CLI::App& command, const ConverseArguments& arguments) {
+  if (!arguments.search.wanted()) return converse(context, arguments);
+  if (const std::string option = option_of_conversations(command); !option.empty())
+    return Error{fmt::format("a search has no {}", option), "leave it out, or --minutes and --verdicts", {}};
+  return run_search(context, search_from(arguments));
+}
+
 }  // namespace
 
 void add_converse_commands(CLI::App& app, Context& context) {
@@ -260,17 +290,21 @@ void add_converse_commands(CLI::App& app, Context& context) {
       arguments->samples = 8;
     }
     add_options(*command, *arguments);
-    if (optimize) add_optimize_options(*command, *arguments);
+    if (optimize) {
+      add_optimize_options(*command, *arguments);
+      add_search_options(*command, arguments->search);
+    }
     command->footer(optimize ? "Examples:\n"
                                "  kernelwright optimize softmax\n"
                                "  kernelwright optimize softmax --kernel my.cu --turns 5 --samples 8 -o best.cu\n"
                                "  kernelwright optimize row_sum --samples 1 --html conversation.html\n"
-                               "  kernelwright optimize my_task.yaml --from library"
+                               "  kernelwright optimize my_task.yaml --from library\n"
+                               "  kernelwright optimize softmax --minutes 5 --store search.db --html search.html"
                              : "Examples:\n"
                                "  kernelwright generate softmax\n"
                                "  kernelwright generate row_sum --samples 8 --model smollm2 --json");
-    command->callback([&context, arguments] {
-      const auto done = converse(context, *arguments);
+    command->callback([&context, command, arguments] {
+      const auto done = converse_or_search(context, *command, *arguments);
       if (!done.ok()) fail(context, done.error());
     });
   }

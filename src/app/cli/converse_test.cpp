@@ -67,6 +67,50 @@ TEST(ConverseCommands, OptimizeAsJson) {
   EXPECT_EQ(again, json);
 }
 
+std::vector<std::string> search(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"optimize", "row_sum",     "--backend", "emulator",   "--kernel",
+                                     kernel,     "--operators", "constants", "--verdicts", "5"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(ConverseCommands, OptimizeWithABudgetSearches) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "search.db").string(), best = (folder.path() / "best.cu").string(),
+                    html = (folder.path() / "search.html").string();
+  const auto outcome = run(search({"--json", "--store", store, "-o", best, "--html", html}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.error_output << outcome.output;
+  Json json = Json::parse(outcome.output);
+  EXPECT_EQ(json["end"], "verdicts");
+  EXPECT_EQ(json["verdicts"], 5);
+  EXPECT_EQ(json["candidates"].size(), 5u);
+  EXPECT_EQ(json["candidates"][0]["from"], "given");
+  EXPECT_EQ(json["candidates"][4]["from"], "constants");
+  EXPECT_GT(json["limit"]["us"].get<double>(), 0);
+  EXPECT_EQ(*read_file(best), json["best"]["kernel"].get<std::string>());
+  EXPECT_NE(read_file(html)->find("Best time"), std::string::npos);
+  // The record knows it all.
+  Json again = Json::parse(run(search({"--json", "--store", store})).output);
+  EXPECT_EQ(again["rounds_before"], json["rounds"]);
+  again["rounds_before"] = json["rounds_before"];
+  again["seconds"] = json["seconds"];
+  EXPECT_EQ(again, json);
+  const std::string said = run(search({"--store", store})).output;
+  for (const char* part : {"The device allows", "budget of verdicts is used up", "__global__"})
+    EXPECT_NE(said.find(part), std::string::npos) << part << " in " << said;
+}
+
+TEST(ConverseCommands, ASearchRefusesWhatItDoesNotKnow) {
+  const auto turns = run(search({"--turns", "3"}));
+  EXPECT_EQ(turns.exit_code, 2);
+  EXPECT_NE(turns.error_output.find("a search has no --turns"), std::string::npos) << turns.error_output;
+  EXPECT_NE(run(search({"--operators", "oracle"})).error_output.find("there is no operator"), std::string::npos);
+  const auto nothing =
+      run({"optimize", "row_sum", "--backend", "emulator", "--operators", "constants", "--verdicts", "5"});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_NE(nothing.error_output.find("there is no kernel whose constants"), std::string::npos) << nothing.error_output;
+}
+
 TEST(ConverseCommands, OptimizeForAPerson) {
   const TemporaryFolder folder;
   const std::string page = (folder.path() / "page.html").string(), best = (folder.path() / "best.cu").string();

@@ -19,6 +19,7 @@
 #include "kernel/compile/service.h"
 #include "kernel/judge/judge_session.h"
 #include "kernel/task/task_file.h"
+#include "kernel/task/task_json.h"
 #include "learn/data/leaks.h"
 #include "learn/data/store.h"
 #include "learn/data/trial.h"
@@ -98,6 +99,7 @@ void show_examples(Context& context, const DataArguments& arguments) {
           {{"index", example.drawn.index},
            {"structure", example.drawn.structure},
            {"level", name_of(example.level)},
+           {"task", task_json(example.drawn.task)},
            {"operation", compact_signature(example.drawn.task) + "\n" + compact_operation(example.drawn.task)},
            {"kernel", example.kernel}});
     } else {
