@@ -83,6 +83,7 @@ class HostInterpreter {
   void close_scope();
   Result<HostValue> evaluate_name(const Expr& expr);
   Result<HostValue*> global_constant(const GlobalVariable& global, const Expr& use);
+  bool is_never_written(const GlobalVariable& global) const;
   Error unset_global(const std::string& name, TokenIndex token) const;
   Result<HostValue> enumerator_value(const EnumSyntax& enumeration, std::size_t index);
   Result<HostValue> struct_constant(const HostType& type, std::string_view name, TokenIndex token);

@@ -1,6 +1,7 @@
 // Names: variables, constants, enumerators, functions.
 
 #include <array>
+#include <unordered_set>
 
 #include "kernel/source/host_interpreter.h"
 
@@ -219,6 +220,29 @@ Error HostInterpreter::unset_global(const std::string& name, TokenIndex token) c
               "make it constexpr or a local variable");
 }
 
+// `int rows_of_chip = 16;`, a plain number that nothing in the file could change: each mention is looked at.
+bool HostInterpreter::is_never_written(const GlobalVariable& global) const {
+  const bool plain = !global.generic.present && global.variable.type->suffixes.empty() &&
+                     global.variable.initial != VariableSyntax::Initial::none;
+  if (!plain) return false;
+  const std::vector<Token>& tokens = program_.tokens;
+  for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
+    if (i == global.variable.token || tokens[i].kind != TokenKind::identifier || !tokens[i].is(global.variable.name)) {
+      continue;
+    }
+    // Only where its value is taken: `rows / 4`. As a whole argument, behind an & or where a reference is bound to it,
+    // it may be changed.
+    const std::string_view before = tokens[i - 1].text, next = tokens[i + 1].text;
+    static const std::unordered_set<std::string_view> operators = {"/", "*", "+", "-", "%", "<", "?", "==", "!=", "<="};
+    static const std::unordered_set<std::string_view> operands = {"+", "-", "/", "%", "["};
+    const bool copied = before == "=" && i > 2 && !tokens[i - 3].is("&") && tokens[i - 3].kind == TokenKind::identifier;
+    const bool taken =
+        operators.contains(next) || ((next == ";" || next == "]") && (operands.contains(before) || copied));
+    if (!taken || before == "&" || before == "++" || before == "--") return false;
+  }
+  return true;
+}
+
 Result<HostValue*> HostInterpreter::global_constant(const GlobalVariable& global, const Expr& use) {
   if (const auto found = globals_.find(&global); found != globals_.end()) return found->second;
   const std::string name(global.variable.name);
@@ -226,7 +250,7 @@ Result<HostValue*> HostInterpreter::global_constant(const GlobalVariable& global
     return fail("the launcher uses the device variable `" + name + "`", use.token,
                 "device memory cannot be read on the host; pass the value as a kernel argument");
   }
-  if (!global.is_constant) {
+  if (!global.is_constant && !is_never_written(global)) {
     // What it holds when the call begins is unknown; what this call stores, it may read again.
     if (global.generic.present || !global.variable.type->suffixes.empty()) {
       const bool pointer = !global.generic.present && global.variable.type->suffixes.size() == 1 &&

@@ -134,6 +134,18 @@ TEST(InterpreterRefusal, HarmlessPartsOfPlainProjects) {
   EXPECT_EQ(answer("int threads;\n__global__ void k(float* y) {}\nvoid k(float* y, int n) { k<<<n, threads>>>(y); }\n" +
                    row_signature + " { threads = 64; k(y, rows); printf(\"%d\\n\", threads); fflush(stdout); }"),
             "accepted");
+  // A plain number that nobody writes keeps its value.
+  const std::string kernel = "__global__ void k(float* y) {}\n";
+  EXPECT_EQ(answer(kernel + "int width = 16;\n" + row_signature + " { k<<<rows / width + 1, width * 2>>>(y); }"),
+            "accepted");
+  for (const char* writes :
+       {"void f() { width = 3; }", "void f() { ++width; }", "int* p = &width;", "int& r = width;",
+        "int& f() { return width; }", "void f() { std::cin >> width; }", "void g(int& a); void f() { g(width); }",
+        "void f() { width++; }", "void f() { width--; }", "void f() { width += 3; }", "int &r{width};"}) {
+    EXPECT_NE(answer(kernel + "int width = 16;\n" + writes + "\n" + row_signature + " { k<<<rows / width, 1>>>(y); }"),
+              "accepted")
+        << writes;
+  }
 }
 
 TEST(InterpreterRefusal, Budgets) {

@@ -182,6 +182,10 @@ class DeclarationFinder {
   std::size_t name_before(std::size_t begin, std::size_t end) const {
     std::size_t name = begin;
     for (std::size_t i = begin; i < end; ++i) {
+      if (tokens_[i].is("<") && i > begin && tokens_[i - 1].is("template")) {  // has an = where it has defaults
+        i = skip_template(i, end);
+        continue;
+      }
       if (tokens_[i].kind == TokenKind::identifier) name = i;
       if (tokens_[i].is("[") && i + 1 < end && tokens_[i + 1].is("[")) {  // [[nodiscard]]
         i = std::min(reading_.closing[i], end);
@@ -240,6 +244,7 @@ class DeclarationFinder {
     if (first.kind != TokenKind::identifier) return first.is("...");
     if (end == open + 2) return is_keyword(first.text) || first.text.ends_with("_t");
     const Token& second = tokens_[open + 2];
+    if (second.is(",") && is_keyword(first.text)) return true;  // `float f(float, int);`
     return second.kind == TokenKind::identifier || second.is("*") || second.is("&") || second.is("::") ||
            second.is("<") || second.is("&&");
   }

@@ -217,6 +217,20 @@ bool is_allowed_runtime_call(std::string_view name) {
   return names.contains(name) || name.starts_with("cudaOccupancy");
 }
 
+bool may_be_of_runtime(std::string_view name) {
+  for (const std::string_view word :
+       {"Malloc", "Free",   "Mem",     "Device",     "Get",      "Peek",        "Set",        "Stream",  "Event",
+        "Func",   "Launch", "Runtime", "Occupancy",  "Graph",    "Trigger",     "Grid",       "CG",      "CDP",
+        "Ctx",    "Host",   "Ipc",     "Array",      "Choose",   "Create",      "Destroy",    "Bind",    "Unbind",
+        "Thread", "Driver", "Init",    "Import",     "External", "Signal",      "Wait",       "User",    "Profiler",
+        "Module", "Kernel", "Library", "Configure",  "Setup",    "Register",    "Unregister", "Pointer", "Access",
+        "Limit",  "Log",    "Error",   "Execution",  "Green",    "Deconstruct", "Map",        "Unmap",   "GL",
+        "EGL",    "VDPAU",  "Batch",   "Synchronize"}) {
+    if (name.substr(std::min<std::size_t>(name.size(), 4)).starts_with(word)) return true;
+  }
+  return false;
+}
+
 bool is_runtime_type_or_constant(std::string_view name) {
   static const Names names = {"cudaSuccess",    "cudaMemcpyDeviceToDevice", "cudaMemcpyDefault",  "cudaMemcpyKind",
                               "cudaDeviceAttr", "cudaFuncAttribute",        "cudaFuncAttributes", "cudaError",

@@ -36,7 +36,7 @@ class NameRules {
       if (token.is("new") || token.is("delete")) {
         check_new_delete();
       } else if (token.is("namespace") && behind() != nullptr && !before_is("using") &&
-                 (is_torch_namespace(behind()->text) || behind()->is("std"))) {
+                 ((is_torch_namespace(behind()->text) && !is_native_namespace()) || behind()->is("std"))) {
         report("library-redefinition", "the namespace " + std::string(behind()->text) + " belongs to a library",
                "choose another name");
       } else if (token.is("import") && behind() != nullptr &&
@@ -57,6 +57,17 @@ class NameRules {
   }
 
  private:
+  // `namespace at::native {`, or that in two and nothing beside: where PyTorch's own kernels stand, which no name that
+  // the rules let through belongs to.
+  bool is_native_namespace() const {
+    if (!behind()->is("at") || at_ + 5 >= tokens_.size()) return false;
+    if (tokens_[at_ + 2].is("::")) return tokens_[at_ + 3].is("native") && tokens_[at_ + 4].is("{");
+    const std::size_t open = at_ + 2;
+    const bool nested = tokens_[open].is("{") && tokens_[open + 1].is("namespace") && tokens_[open + 2].is("native") &&
+                        tokens_[open + 3].is("{");
+    return nested && reading_.closing[open + 3] + 1 == reading_.closing[open];
+  }
+
   const Token* behind(std::size_t distance = 1) const {
     return at_ + distance < tokens_.size() ? &tokens_[at_ + distance] : nullptr;
   }
@@ -175,6 +186,7 @@ class NameRules {
   void check_runtime_name(std::string_view name) {
     const bool device = reading_.sides[at_] == Side::device;
     if (is_runtime_type_or_constant(name) || (own_types_.contains(name) && !is_call())) return;
+    if (device && defined_.contains(name) && !may_be_of_runtime(name)) return;  // `cudaFilterPixel` of the file
     if (device) {
       report("dynamic-parallelism", std::string(name.substr(0, 60)) + " in device code starts or awaits other work",
              "launch every kernel from the launcher");

@@ -31,6 +31,7 @@ bool is_error_report(std::string_view name);
 
 // Of the CUDA runtime: what the launcher may call, and names that are no functions.
 bool is_allowed_runtime_call(std::string_view name);
+bool may_be_of_runtime(std::string_view name);  // by its first word: cudaMemcpySomething
 bool is_runtime_type_or_constant(std::string_view name);
 
 // "cuBLAS" for cublasSgemm; empty for names of no known library.
