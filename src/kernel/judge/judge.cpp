@@ -318,8 +318,11 @@ bool Judge::build_and_answer(Judgement& now) {
   options.compile_limits = compile_limits(options_.limits.seconds);
   options.plan_limits.budget = &now.budget;
   build = read_kernel(now.text, now.file, options);
+  std::optional<Refusal> refusal;
+  if (build.kernel_file == nullptr) read_needed(now.text, now.file, options, build, refusal);
   now.end_stage("read");
   if (build.kernel_file == nullptr) {
+    settle_refusal(now.text, refusal, build);
     add_build(build, verdict);
     return now.stop(status_of(build.status), build.problem.message);
   }
@@ -339,6 +342,9 @@ bool Judge::build_and_answer(Judgement& now) {
   double compiling_ms = 0;
   auto compiling = std::async(std::launch::async, [&] {
     plan_and_compile(service_, task, options, build);
+    if (read_needed(now.text, now.file, options, build, refusal) && build.kernel_file != nullptr)
+      plan_and_compile(service_, task, options, build);
+    settle_refusal(now.text, refusal, build);
     compiling_ms = milliseconds_since(built);
   });
   const auto cases = now.entry.book.set(now.set);

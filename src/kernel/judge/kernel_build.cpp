@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "kernel/source/fingerprint.h"
+#include "kernel/source/needed_source.h"
 #include "kernel/source/pitfalls.h"
 
 namespace kw {
@@ -193,10 +194,54 @@ void plan_and_compile(CompileService& service, const Task& task, const BuildOpti
   if (!launches.ok()) stop(BuildStatus::launcher_error, launches.error());
 }
 
+bool read_needed(std::string_view text, const std::string& file, const BuildOptions& options, KernelBuild& build,
+                 std::optional<Refusal>& refusal) {
+  const bool refused = build.status == BuildStatus::rejected || build.status == BuildStatus::launcher_error ||
+                       build.status == BuildStatus::compile_error;
+  if (!refused || refusal || text.size() > max_kernel_file_bytes) return false;
+  auto needed = needed_source(text, file);
+  if (!needed) return false;
+  refusal = Refusal{build.status, std::move(build.problem), std::move(build.findings), std::move(build.compiled),
+                    std::move(*needed)};
+  Risk risk = std::move(build.risk);  // what stands beside the kernel is still there for whoever looks at the file
+  build = read_kernel(refusal->needed, file, options);
+  build.risk = std::move(risk);
+  return true;
+}
+
+namespace {
+
+std::string_view line_of(std::string_view text, int line) {
+  for (int at = 1; at < line && !text.empty(); ++at) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+void settle_refusal(std::string_view text, const std::optional<Refusal>& refusal, KernelBuild& build) {
+  if (!refusal) return;
+  const int line = refusal->problem.where.line;
+  const bool gone = line > 0 && line_of(text, line) != line_of(refusal->needed, line);
+  if (!build.built() && !gone) {
+    build.status = refusal->status;
+    build.problem = refusal->problem;
+    build.findings = refusal->findings;
+    build.compiled = refusal->compiled;
+    return;
+  }
+  build.findings.push_back(
+      {"not-needed", Severity::note, refusal->problem.where,
+       "what the launch does not need was left out, such as what stands here: " + refusal->problem.message, ""});
+}
+
 KernelBuild build_kernel(CompileService& service, const Task& task, std::string_view text, const std::string& file,
                          const BuildOptions& options) {
+  std::optional<Refusal> refusal;
   KernelBuild build = read_kernel(text, file, options);
   if (build.kernel_file != nullptr) plan_and_compile(service, task, options, build);
+  if (read_needed(text, file, options, build, refusal) && build.kernel_file != nullptr)
+    plan_and_compile(service, task, options, build);
+  settle_refusal(text, refusal, build);
   return build;
 }
 

@@ -68,6 +68,25 @@ struct KernelBuild {
 KernelBuild read_kernel(std::string_view text, const std::string& file, const BuildOptions& options = {});
 void plan_and_compile(CompileService& service, const Task& task, const BuildOptions& options, KernelBuild& build);
 
+// Why a file is not judged as it stands, but without what its launch does not need (kernel/source/needed_source.h).
+struct Refusal {
+  BuildStatus status = BuildStatus::rejected;
+  Error problem;
+  std::vector<Finding> findings;
+  CompileResult compiled;
+  std::string needed;  // the text that is judged
+};
+
+// When the build failed for the file's fault: reads the file again without what its launch does not need, once. False,
+// and nothing is changed, when there is nothing to leave out, or that has been done.
+bool read_needed(std::string_view text, const std::string& file, const BuildOptions& options, KernelBuild& build,
+                 std::optional<Refusal>& refusal);
+
+// After the second attempt: what was wrong with the file as it stands is the answer, unless the rest is built, or what
+// was wrong stands in what was left out.
+void settle_refusal(std::string_view text, const std::optional<Refusal>& refusal, KernelBuild& build);
+
+// All of it: reading, planning and compiling, and once more what is needed.
 KernelBuild build_kernel(CompileService& service, const Task& task, std::string_view text, const std::string& file,
                          const BuildOptions& options = {});
 

@@ -6,18 +6,9 @@
 #include "kernel/source/rules_reading.h"
 
 namespace kw {
-namespace {
 
 bool is_plain_path(std::string_view name) {
   return name.find("..") == name.npos && name.find('\\') == name.npos && !name.starts_with('/');
-}
-
-// What the device compiler would find: a header that is really included is judged, whatever was thought of the branch.
-bool is_of_the_compilers(std::string_view name) {
-  for (const std::string_view prefix : {"kw_", "crt/", "thrust/", "cccl/", "cuda", "cu", "nv"}) {
-    if (name.starts_with(prefix)) return true;
-  }
-  return false;
 }
 
 bool is_allowed_header(std::string_view name, const Policy& policy) {
@@ -27,6 +18,16 @@ bool is_allowed_header(std::string_view name, const Policy& policy) {
     allowed.remove_suffix(1);
     return name.size() > allowed.size() && name.starts_with(allowed);
   });
+}
+
+namespace {
+
+// What the device compiler would find: a header that is really included is judged, whatever was thought of the branch.
+bool is_of_the_compilers(std::string_view name) {
+  for (const std::string_view prefix : {"kw_", "crt/", "thrust/", "cccl/", "cuda", "cu", "nv"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
 }
 
 // Names whose meaning the rules, the interpreter and every reader rely on.

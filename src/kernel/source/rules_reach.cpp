@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "kernel/source/needed_units.h"
 #include "kernel/source/rules_plain_class.h"
 
 namespace kw {
@@ -12,12 +13,6 @@ namespace {
 // Where the work of a PyTorch extension begins, unless the file has a launcher: what it exports.
 bool is_extension_root(std::string_view name) {
   return name == "PYBIND11_MODULE" || name == "forward" || name == "TORCH_LIBRARY" || name == "TORCH_LIBRARY_IMPL";
-}
-
-// Called by loops, structured bindings and library templates that never name them in the file.
-bool is_called_unnamed(std::string_view name) {
-  static const std::unordered_set<std::string_view> names = {"begin", "end", "get", "swap", "size", "data"};
-  return names.contains(name);
 }
 
 // A macro whose body opens or closes more braces than it closes or opens moves the ends of functions.

@@ -86,6 +86,10 @@ void check_names(RuleInput& input, const Reading& reading, const Policy& policy)
 void check_assembly(RuleInput& input, const Reading& reading, const Policy& policy);
 void check_state(RuleInput& input, const Reading& reading);
 
+// Whether an include's name, without <> or quotes, is a path below folders of headers; and whether the policy has it.
+bool is_plain_path(std::string_view name);
+bool is_allowed_header(std::string_view name, const Policy& policy);
+
 // A pragma's text after the word `pragma`; empty when it is allowed, otherwise why not.
 std::string forbidden_pragma(std::string_view text);
 
