@@ -59,7 +59,8 @@ Result<std::map<TermId, std::string>> ProgramWriter::write_reductions(KernelText
   for (auto& [load, name] : known) {
     const Term& from = graph_.term(load);
     const Node& node = graph_.node(from.node);
-    KW_TRY(name, write_reduction(kernel, node, loop_of(node, {from.parts.begin(), from.parts.end()}), {}, stage.block_an_element));
+    KW_TRY(name, write_reduction(kernel, node, loop_of(node, {from.parts.begin(), from.parts.end()}), {},
+                                 stage.block_an_element));
   }
   return known;
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernel/task/drawn_inputs.h"
 #include "kernel/gpu/gpu_plan.h"
+#include "kernel/task/drawn_inputs.h"
 
 namespace kw {
 
