@@ -47,13 +47,14 @@ def wait_until_ready(service):
     raise SystemExit("a service was not ready in time")
 
 
-def cores_of(i, each):
+def cores_of(i, each, first):
     """Of service i: neighbours of its own, or all where there are not so many."""
-    return set(range(i * each, (i + 1) * each)) if each and (i + 1) * each <= os.cpu_count() else None
+    begin = first + i * each
+    return set(range(begin, begin + each)) if each and begin + each <= os.cpu_count() else None
 
 
-def row(folder, jobs, secret, count, kills, cores):
-    services = [world.JudgeService(folder, f"s{i}", secret, cores=cores_of(i, cores)) for i in range(count)]
+def row(folder, jobs, secret, count, kills, cores, first):
+    services = [world.JudgeService(folder, f"s{i}", secret, cores=cores_of(i, cores, first)) for i in range(count)]
     try:
         for service in services:
             wait_until_ready(service)
@@ -72,6 +73,7 @@ def main():
     parser.add_argument("--services", type=int, default=4)
     parser.add_argument("--kills", type=int, default=4, help="in the last row")
     parser.add_argument("--cores", type=int, default=0, help="of its own for each service, as if it were a machine; 0: all share all")
+    parser.add_argument("--first-core", type=int, default=0, help="with --cores: of the first service")
     parser.add_argument("--program", default=service_under_test.PROGRAM)
     arguments = parser.parse_args()
     world.PROGRAM = os.path.abspath(arguments.program)
@@ -91,7 +93,7 @@ def measure(arguments, jobs):
             secret = str(pathlib.Path(folder) / "secret")
             pathlib.Path(secret).write_text("a secret for a benchmark, long enough to be one\n")
             os.chmod(secret, 0o600)
-            summary, verdicts, killed = row(folder, jobs, secret, count, kills, arguments.cores)
+            summary, verdicts, killed = row(folder, jobs, secret, count, kills, arguments.cores, arguments.first_core)
         first = first or verdicts
         rate = summary["judged"] / summary["seconds"]
         one = one or rate
