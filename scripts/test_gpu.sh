@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests that need an NVIDIA GPU, in about ten minutes; where there is none they are skipped, and the reason is said.
+# Tests that need an NVIDIA GPU, in ten minutes to half an hour; where there is none they are skipped, and the reason is said.
 #   KW_BUILD    folder with the programs (default build)
 #   KW_RESULTS  where the tables go (default build/gpu-results)
 #   KW_STEPS    some of: tests agree self repeat soak speed load_inline sanitizer calibrate kernels model ranks (default: all but the last three)
@@ -36,13 +36,13 @@ for each in $steps; do
         found=$(find_program ${test}_test)
         [ -n "$found" ] && step "${test}_test" 120 "$found" --gtest_filter='*Gpu*'
       done ;;
-    agree) step agree 150 "$bench" agree ;;
-    self) step self 90 "$bench" self ;;
+    agree) step agree 450 "$bench" agree ;;
+    self) step self 270 "$bench" self ;;
     repeat) step repeat 150 "$bench" repeat ;;
-    soak) step soak 100 "$bench" soak --kernels "${KW_SOAK:-600}" ;;  # 2,000 take 150 s
+    soak) step soak 300 "$bench" soak --kernels "${KW_SOAK:-600}" ;;  # 2,000 take 150 s
     speed)
-      SHOWN=12 step speed 80 "$bench" speed --kernels 600 --only "values, emulator first"
-      SHOWN=12 step speed_time 80 "$bench" speed --kernels 300 --only "values and time, emulator first" ;;
+      SHOWN=12 step speed 240 "$bench" speed --kernels 600 --only "values, emulator first"
+      SHOWN=12 step speed_time 240 "$bench" speed --kernels 300 --only "values and time, emulator first" ;;
     load_inline)
       if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null && command -v nvcc >/dev/null; then
         step load_inline 200 python3 scripts/time_load_inline.py relu/naive
