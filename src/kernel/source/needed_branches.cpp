@@ -157,23 +157,26 @@ class BranchReader {
     return word == "if" ? value(line, rest) : Answer::unknown;
   }
 
-  Answer value(const Token& line, std::span<const Token> rest) {
+  // `defined X`, `defined(X)` at `i`, which moves to its last token.
+  Answer decide_defined(std::span<const Token> condition, std::size_t& i) const {
+    const bool bracket = condition.size() > i + 1 && condition[i + 1].is("(");
+    const std::size_t name = i + (bracket ? 2 : 1);
+    if (name >= condition.size()) return Answer::unknown;
+    i = name + (bracket ? 1 : 0);
+    return is_defined(condition[name].text);
+  }
+
+  Answer value(const Token& line, std::span<const Token> condition) {
     std::vector<Token> decided;
-    for (std::size_t i = 0; i < rest.size(); ++i) {
-      if (!rest[i].is("defined")) {
-        decided.push_back(rest[i]);
-        continue;
+    for (std::size_t i = 0; i < condition.size(); ++i) {
+      Token token = condition[i];
+      if (token.is("defined")) {
+        const Answer answer = decide_defined(condition, i);
+        if (answer == Answer::unknown) return answer;
+        token.kind = TokenKind::number;
+        token.text = answer == Answer::yes ? "1" : "0";
       }
-      const bool bracket = i + 1 < rest.size() && rest[i + 1].is("(");
-      const std::size_t at = i + (bracket ? 2 : 1);
-      if (at >= rest.size()) return Answer::unknown;
-      const Answer answer = is_defined(rest[at].text);
-      if (answer == Answer::unknown) return answer;
-      Token number = rest[i];
-      number.kind = TokenKind::number;
-      number.text = answer == Answer::yes ? "1" : "0";
-      decided.push_back(number);
-      i = at + (bracket ? 1 : 0);
+      decided.push_back(token);
     }
     constexpr std::size_t most_work = 10'000;
     constexpr int most_depth = 32;
