@@ -81,6 +81,19 @@ TEST(NeededSource, MembersThatNobodyNamesAreLeftOut) {
   EXPECT_NE(left.find("Size(inta)"), std::string::npos);
 }
 
+TEST(NeededSource, LambdasOfKernelsNeedNoAnnotation) {
+  const std::string text =
+      "__global__ void k(float* y, int n) {\n  auto f = [=] __device__(int i) { return i; };\n"
+      "  auto g = [] __host__ __device__ { return 1; };\n  y[f(0)] = g();\n}\n" +
+      launcher;
+  const std::string left = needed(text);
+  EXPECT_NE(left.find("[=](inti){"), std::string::npos) << left;
+  EXPECT_NE(left.find("[]{return1;}"), std::string::npos) << left;
+  const std::string attribute = "[[nodiscard]] __device__ int f() { return 1; }\n" +
+                                std::string("__global__ void k(float* y, int n) { y[0] = f(); }\n") + launcher;
+  EXPECT_EQ(needed(attribute), packed(attribute));
+}
+
 TEST(NeededSource, WhatIsReachedStays) {
   const std::pair<std::string, std::string> cases[] = {
       {"__device__ float f() { return clock(); }\n", "f"},
