@@ -138,13 +138,11 @@ Result<std::int64_t> tensor_bytes(const Task& task, const Sizes& sizes) {
 class Answering {
  public:
   Answering(const Task& task, const std::vector<LargeInput>& inputs, const std::vector<double>& relative,
-            FullSizeTruth& one)
-      : task_(task), large_(inputs), relative_(relative), one_(one) {}
+            std::optional<ElementwiseTruth> elementwise, FullSizeTruth& one)
+      : task_(task), large_(inputs), relative_(relative), one_(one), elementwise_(std::move(elementwise)) {}
 
   // False: the inputs are unusual, and the reference does not cope with them.
   Result<bool> run(bool jumps, std::uint64_t seed) {
-    // Whole inputs are nudged, each element by an amount of its own.
-    if (!jumps) elementwise_ = ElementwiseTruth::of(task_, one_.sizes);
     KW_TRY(const bool fair, answer());
     if (!jumps || !fair) return fair;
     for (const double sign : {1.0, -1.0}) {
@@ -295,7 +293,11 @@ FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, std::optional<In
   if (!stored || !from_stored(*stored, *one)) {
     one->truth.clear();
     one->bounds.clear();
-    KW_TRY(const bool fair, Answering(task_, large, relative_, *one).run(jumps_, seed));
+    // Whole inputs are nudged, each element by an amount of its own.
+    std::optional<ElementwiseTruth> elementwise;
+    if (!jumps_ && may_be_elementwise_) elementwise = ElementwiseTruth::of(task_, sizes);
+    may_be_elementwise_ = elementwise.has_value();  // a text that is not will not be at other sizes
+    KW_TRY(const bool fair, Answering(task_, large, relative_, std::move(elementwise), *one).run(jumps_, seed));
     if (cache_ != nullptr)
       if (const auto put = cache_->put(key, fair ? to_stored(*one) : std::string(unfair)); !put.ok())
         log_event(LogLevel::debug, "full_size_not_stored", {{"reason", put.error().message}});

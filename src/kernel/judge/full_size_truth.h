@@ -58,7 +58,7 @@ class FullSizeTruths {
   Task task_;
   std::string identity_, secret_;
   DiskCache* cache_;
-  bool jumps_ = false;
+  bool jumps_ = false, may_be_elementwise_ = true;
   std::vector<double> relative_;
   std::set<InputKind> fair_;
   std::mutex mutex_;
