@@ -73,7 +73,7 @@ TEST(CommandLine, DataIsShownAndBadStreamsAreRefused) {
     EXPECT_NE(example["kernel"].get<std::string>().find("__shfl_xor_sync"), std::string::npos);
     EXPECT_NE(example["operation"].get<std::string>().find("torch.softmax"), std::string::npos);
     const TemporaryFolder folder;
-    const auto file = folder.path() / "task.yaml";
+    const auto file = folder.path() / "drawn.yaml";
     ASSERT_TRUE(write_file_atomic(file, example["task"].dump()).ok());
     const auto task = run({"tasks", "show", file.string()});
     EXPECT_EQ(task.exit_code, 0) << "a task file for every other command: " << task.error_output;
