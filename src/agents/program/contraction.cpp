@@ -199,7 +199,8 @@ std::optional<Contraction> ContractionWriter::find(const Stage& stage) {
   for (std::size_t i = 0; i < made.over.size(); ++i) extents.emplace(loop.places[i], made.over[i]);
   made.left = factor_of(left, made.rows, made.depth, extents);
   made.right = factor_of(right, made.cols, made.depth, extents);
-  made.type = factor_type(made);
+  made.sum = made.load < 0 ? stage.node : graph_.term(made.load).node;
+  made.arithmetic = arithmetic_of(made);
   return made;
 }
 
@@ -225,17 +226,50 @@ void ContractionWriter::move_outer_axes(Contraction& made, TermId left, TermId r
   std::sort(made.batch.begin(), made.batch.end());
 }
 
-// Of 16 bits where each factor is 0 or an element of a tensor of that type; else float32.
-Dtype ContractionWriter::factor_type(const Contraction& contraction) const {
-  Dtype made = Dtype::float32;
-  for (const Factor* factor : {&contraction.left, &contraction.right}) {
-    const Term& term = graph_.term(factor->value);
-    if (term.kind != TermKind::load) return Dtype::float32;
-    const Dtype stored = program_.stored_as(term.node);
-    if (!is_half(stored) || (factor == &contraction.right && stored != made)) return Dtype::float32;
-    made = stored;
+// Whether small errors of a node may grow behind it: by an exponential, or by a decision.
+bool ContractionWriter::is_sensitive(NodeId id) const {
+  static const std::set<ScalarOp> growing = {ScalarOp::exp,      ScalarOp::exp2,      ScalarOp::expm1,
+                                             ScalarOp::floor,    ScalarOp::ceil,      ScalarOp::round,
+                                             ScalarOp::truncate, ScalarOp::sign,      ScalarOp::power,
+                                             ScalarOp::tan,      ScalarOp::remainder, ScalarOp::floor_divide};
+  std::set<NodeId> reached{id};
+  for (auto at = static_cast<std::size_t>(id); at < graph_.node_count(); ++at) {
+    const Node& node = graph_.node(static_cast<NodeId>(at));
+    std::set<TermId> seen;
+    std::vector<TermId> open = node.target;
+    if (node.body >= 0) open.push_back(node.body);
+    bool grows = node.combine == Combine::argmax || node.combine == Combine::argmin || node.combine == Combine::product;
+    bool reads = static_cast<NodeId>(at) == id;
+    while (!open.empty()) {
+      const Term& term = graph_.term(open.back());
+      if (!seen.insert(open.back()).second) {
+        open.pop_back();
+        continue;
+      }
+      open.pop_back();
+      grows = grows || (term.kind == TermKind::operation && growing.contains(term.op));
+      reads = reads || (term.kind == TermKind::load && reached.contains(term.node));
+      open.insert(open.end(), term.parts.begin(), term.parts.end());
+    }
+    if (!reads) continue;
+    reached.insert(static_cast<NodeId>(at));
+    if (grows || !is_floating_point(node.dtype)) return true;
   }
-  return made;
+  return false;
+}
+
+// Of 16 bits where each factor is 0 or an element of a tensor of that type.
+Arithmetic ContractionWriter::arithmetic_of(const Contraction& contraction) const {
+  const auto half = [&](const Factor& factor) -> std::optional<Dtype> {
+    const Term& term = graph_.term(factor.value);
+    if (term.kind != TermKind::load) return std::nullopt;
+    const Dtype stored = program_.stored_as(term.node);
+    return is_half(stored) ? std::optional(stored) : std::nullopt;
+  };
+  const auto left = half(contraction.left), right = half(contraction.right);
+  if (left && left == right) return *left == Dtype::float16 ? Arithmetic::float16 : Arithmetic::bfloat16;
+  const bool precise = is_sensitive(contraction.sum);
+  return precise ? Arithmetic::tf32_parts : Arithmetic::bfloat16_parts;
 }
 
 }  // namespace kw::program

@@ -32,16 +32,26 @@ struct Factor {
   bool by_depth = false;
 };
 
+// How the products are computed.
+enum class Arithmetic : std::uint8_t {
+  bfloat16_parts,  // of float32: a value is the sum of two bfloat16 numbers
+  tf32_parts,      // of float32: of two numbers of TF32, nearly as good as float32 itself, at half the speed
+  float16,
+  bfloat16,
+};
+// Of a factor's elements in shared memory.
+Dtype type_of(Arithmetic arithmetic);
+
 struct Contraction {
-  TermId root = -1;                             // what becomes of the sum; -1: nothing
-  TermId load = -1;                             // the sum, in root
+  TermId root = -1;  // what becomes of the sum; -1: nothing
+  TermId load = -1;  // the sum, in root
+  NodeId sum = -1;
   Extents shape;                                // of the stage, axes joined
   Extents over;                                 // of the sum
   std::vector<std::int64_t> batch, rows, cols;  // axes of the stage, those of one element left out
   std::vector<std::int64_t> depth;              // axes of the sum
   Factor left, right;                           // left has the rows
-  // The type of both factors in memory, where that is one 16-bit type; else float32.
-  Dtype type = Dtype::float32;
+  Arithmetic arithmetic = Arithmetic::bfloat16_parts;
 };
 
 // Sizes of a contraction, and the constants of its kernel that fit them.
@@ -59,9 +69,9 @@ struct ContractionTiles {
 // False: too small for tiles.
 bool pays(const ContractionSize& size);
 // `gathered`: a factor is computed on its way into shared memory.
-ContractionTiles tiles_for(const ContractionSize& size, Dtype type, bool gathered);
+ContractionTiles tiles_for(const ContractionSize& size, Arithmetic arithmetic, bool gathered);
 
-// The device functions that kernels of contractions call. `types`: of their factors in shared memory.
-std::string contraction_functions(const std::set<Dtype>& types);
+// The device functions that kernels of contractions call.
+std::string contraction_functions(const std::set<Arithmetic>& used);
 
 }  // namespace kw::program

@@ -64,7 +64,7 @@ TEST(Contractions, AreFoundHoweverTheyAreWritten) {
   for (const char* body : {"a @ b", "torch.mm(a, b) * 2", "torch.einsum('ij,jk->ik', a, b)", "F.linear(a, b.t())",
                            "torch.relu(torch.matmul(a, b))", "(a.unsqueeze(2) * b.unsqueeze(0)).sum(1)"}) {
     const std::string kernel = kernel_of(task_of(product(body)));
-    EXPECT_EQ(count(kernel, "  contract<"), 1) << body << "\n" << kernel;
+    EXPECT_EQ(count(kernel, " block_at<"), 1) << body << "\n" << kernel;
     EXPECT_EQ(count(kernel, "  Copied<"), 2) << body << "\n" << kernel;
     EXPECT_EQ(count(kernel, "__global__"), 1) << body << "\n" << kernel;
   }
@@ -91,7 +91,7 @@ TEST(Contractions, OfConvolutionsCopyTheWeights) {
   asked.small = "{b: 2, ci: 5, h: 9, w: 7, co: 6}, {b: 1, ci: 4, h: 8, w: 8, co: 4}";
   asked.train = "{b: 16, ci: 64, h: 56, w: 56, co: 64}";
   const std::string kernel = kernel_of(task_of(asked));
-  EXPECT_EQ(count(kernel, "  contract<"), 1) << kernel;
+  EXPECT_EQ(count(kernel, " block_at<"), 1) << kernel;
   EXPECT_EQ(count(kernel, "  Gathered<"), 1) << kernel;
   EXPECT_EQ(count(kernel, "  Copied<"), 1) << kernel;
 }
@@ -99,21 +99,31 @@ TEST(Contractions, OfConvolutionsCopyTheWeights) {
 TEST(Contractions, AreLeftAloneWhereTilesDoNotPay) {
   Asked tiny = product("a @ b");
   tiny.train = "{m: 64, k: 64, n: 64}";
-  EXPECT_EQ(count(kernel_of(task_of(tiny)), "contract<"), 0);
+  EXPECT_EQ(count(kernel_of(task_of(tiny)), "block_at<"), 0);
   Asked vector = product("(a @ b).sum(1)");
   vector.output = "[m]";
   const std::string kernel = kernel_of(task_of(vector));
-  EXPECT_LE(count(kernel, "  contract<"), 1) << kernel;
+  EXPECT_LE(count(kernel, " block_at<"), 1) << kernel;
   // The same tensor on both sides has no rows of its own.
   Asked squares = product("(a * a).sum(1, keepdim=True) + b[:1, :1]");
   squares.output = "[m, 1]";
-  EXPECT_EQ(count(kernel_of(task_of(squares)), "contract<"), 0);
+  EXPECT_EQ(count(kernel_of(task_of(squares)), "block_at<"), 0);
 }
 
 TEST(Contractions, GiveWayToATaskThatUsesTheirNames) {
   Asked asked = product("row @ b");
   asked.inputs[0] = "row: [m, k]";
-  EXPECT_EQ(count(kernel_of(task_of(asked)), "contract<"), 0);
+  EXPECT_EQ(count(kernel_of(task_of(asked)), "block_at<"), 0);
+}
+
+// An exponential, or a decision, makes small errors of what it is computed from large.
+TEST(Contractions, ArePreciseWhereErrorsGrowBehindThem) {
+  for (const char* body : {"torch.softmax(a @ b, 1)", "torch.floor(a @ b)", "torch.exp(-(a @ b))"})
+    EXPECT_EQ(count(kernel_of(task_of(product(body))), "  contract_precisely<"), 1) << body;
+  for (const char* body : {"a @ b", "torch.relu(a @ b) + 1", "F.leaky_relu(a @ b)"}) {
+    const std::string kernel = kernel_of(task_of(product(body)));
+    EXPECT_EQ(count(kernel, "  contract<"), 1) << body << "\n" << kernel;
+  }
 }
 
 TEST(Contractions, OfFewResultsAreSummedInParts) {
@@ -130,10 +140,10 @@ TEST(Contractions, HaveTilesThatThreadsShareEvenly) {
   for (int i = 0; i < 300; ++i) {
     const auto some = [&] { return std::int64_t{1} << random.integer(4, 13); };
     const ContractionSize size{random.integer(1, 64), some(), some(), some()};
-    for (const Dtype type : {Dtype::float32, Dtype::float16, Dtype::bfloat16})
+    for (const Arithmetic arithmetic : {Arithmetic::bfloat16_parts, Arithmetic::tf32_parts, Arithmetic::float16})
       for (const bool gathered : {true, false}) {
-        const ContractionTiles tiles = tiles_for(size, type, gathered);
-        const int width = type == Dtype::float32 ? 4 : 8;
+        const ContractionTiles tiles = tiles_for(size, arithmetic, gathered);
+        const int width = type_of(arithmetic) == Dtype::float32 ? 4 : 8;
         for (const int lines : {tiles.tile_m, tiles.tile_n}) {
           EXPECT_EQ(lines * tiles.tile_k / width % tiles.threads(), 0);
           EXPECT_EQ(tiles.threads() % (lines / width), 0);
@@ -201,7 +211,7 @@ TEST(ContractionsSlow, AreRightInTheEmulator) {
   for (int i = 0; i < products; ++i) {
     const Asked asked = drawn_product(random);
     const std::string kernel = kernel_of(task_of(asked));
-    ASSERT_EQ(count(kernel, "  contract<"), 1) << asked.body << "\n" << kernel;
+    ASSERT_EQ(count(kernel, " block_at<"), 1) << asked.body << "\n" << kernel;
     const Verdict verdict = judged(asked, kernel);
     EXPECT_TRUE(verdict.correct) << asked.dtype << " " << asked.body << " " << asked.small << "\n" << verdict.feedback;
   }
@@ -225,7 +235,7 @@ TEST(ContractionsSlow, AreRightAsConvolutions) {
     asked.train = "{b: 16, ci: 32, h: 56, w: 57, co: 32}";
     const std::string kernel = kernel_of(task_of(asked));
     if (!groups) {
-      EXPECT_EQ(count(kernel, "  contract<"), 1) << kernel;
+      EXPECT_EQ(count(kernel, " block_at<"), 1) << kernel;
     }
     const Verdict verdict = judged(asked, kernel);
     EXPECT_TRUE(verdict.correct) << form << "\n" << verdict.feedback << kernel;

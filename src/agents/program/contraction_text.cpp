@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include "agents/program/contraction.h"
 
@@ -147,25 +148,8 @@ __device__ void put(T* to, const T (&values)[count], int room) {
 }
 )";
 
-constexpr std::string_view float32_text =
-    R"(// A float is the sum of two bfloat16 numbers, but for its last seven bits: three products of halves and the sum in
-// float are one product to 17 bits.
-__device__ unsigned packed(float low, float high) {
-  unsigned made;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(made) : "f"(high), "f"(low));
-  return made;
-}
-__device__ void halve(float x, float y, unsigned& high, unsigned& low) {
-  high = packed(x, y);
-  low = packed(x - __uint_as_float(high << 16), y - __uint_as_float(high & 0xffff0000u));
-}
-__device__ void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
-// values[p][e]: line 32 * (p / 4) + 4 * (lane / 4) + p % 4 from `first`, place k + 4 * (lane % 4) + e of the sum. In
+constexpr std::string_view lanes_text =
+    R"(// values[p][e]: line 32 * (p / 4) + 4 * (lane / 4) + p % 4 from `first`, place k + 4 * (lane % 4) + e of the sum. In
 // what order lines and places go into the products is free, so 16 bytes are read at a time.
 template <bool by_k, int lines, int depth, int count>
 __device__ void read(float (&values)[count][4], const float* tile, int first, int k) {
@@ -185,12 +169,48 @@ __device__ void read(float (&values)[count][4], const float* tile, int first, in
   }
 }
 
+// A lane has eight results next to each other in each row of 32.
+template <int down, int across, class Finish>
+__device__ void give_away(const Block& block, int warp_row, int warp_col, const float (&sum)[down][across][4],
+                          const Finish& finish) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int p = 0; p < 2 * down; ++p) {
+#pragma unroll
+    for (int q = 0; q < across; q += 2) {
+      const int r = p % 2 * 2 + q / 2 % 2, j = q / 4 * 4;
+      const float four[4] = {sum[p / 2][j][r], sum[p / 2][j + 1][r], sum[p / 2][j + 2][r], sum[p / 2][j + 3][r]};
+      finish(block.row + warp_row + p / 4 * 32 + lane / 4 * 4 + p % 4,
+             block.col + warp_col + q / 4 * 32 + lane % 4 * 8 + q / 2 % 2 * 4, four);
+    }
+  }
+}
+)";
+
+constexpr std::string_view float32_text =
+    R"(// A float is the sum of two bfloat16 numbers, but for its last seven bits: three products of halves and the sum in
+// float are one product to 17 bits.
+__device__ unsigned packed(float low, float high) {
+  unsigned made;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(made) : "f"(high), "f"(low));
+  return made;
+}
+__device__ void halve(float x, float y, unsigned& high, unsigned& low) {
+  high = packed(x, y);
+  low = packed(x - __uint_as_float(high << 16), y - __uint_as_float(high & 0xffff0000u));
+}
+__device__ void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 // Tensor cores round sums towards zero, so they add up `tile_k` steps at most, and float additions the rest.
 template <int tile_m, int tile_n, int tile_k, int warps_m, int warps_n, int stages, bool left_by_k, bool right_by_k,
           class Left, class Right, class Finish>
 __device__ void contract(const Block& block, Left& left, Right& right, const Finish& finish) {
   constexpr int lane_m = tile_m / warps_m / 8, lane_n = tile_n / warps_n / 8, slices = tile_k / 16;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
   const int warp_row = warp % warps_m * (tile_m / warps_m), warp_col = warp / warps_m * (tile_n / warps_n);
   float sum[lane_m / 2][lane_n][4] = {};
   for_each_tile<float, tile_m, tile_n, tile_k, stages>(block, left, right, [&](const float* a, const float* b) {
@@ -236,20 +256,85 @@ __device__ void contract(const Block& block, Left& left, Right& right, const Fin
       }
     }
   });
-#pragma unroll
-  for (int p = 0; p < lane_m; ++p) {
-#pragma unroll
-    for (int q = 0; q < lane_n; q += 2) {
-      const int r = p % 2 * 2 + q / 2 % 2, j = q / 4 * 4;
-      const float four[4] = {sum[p / 2][j][r], sum[p / 2][j + 1][r], sum[p / 2][j + 2][r], sum[p / 2][j + 3][r]};
-      finish(block.row + warp_row + p / 4 * 32 + lane / 4 * 4 + p % 4,
-             block.col + warp_col + q / 4 * 32 + lane % 4 * 8 + q / 2 % 2 * 4, four);
-    }
-  }
+  give_away(block, warp_row, warp_col, sum, finish);
 }
 )";
 
-constexpr std::string_view float16_text = R"(// Where lines are no whole pieces: 16 bits are too few for an asynchronous copy.
+constexpr std::string_view tf32_text = R"(// A float is nearly the sum of two numbers of TF32, which has 11 bits.
+__device__ void part(float x, unsigned& high, unsigned& low) {
+  high = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+  low = __float_as_uint(x - __uint_as_float(high));
+}
+__device__ void multiply_parts(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// Tensor cores round sums towards zero, so they add up 16 steps, and float additions the rest.
+template <int tile_m, int tile_n, int tile_k, int warps_m, int warps_n, int stages, bool left_by_k, bool right_by_k,
+          class Left, class Right, class Finish>
+__device__ void contract_precisely(const Block& block, Left& left, Right& right, const Finish& finish) {
+  constexpr int lane_m = tile_m / warps_m / 8, lane_n = tile_n / warps_n / 8;
+  const int warp = threadIdx.x / 32;
+  const int warp_row = warp % warps_m * (tile_m / warps_m), warp_col = warp / warps_m * (tile_n / warps_n);
+  float sum[lane_m / 2][lane_n][4] = {};
+  for_each_tile<float, tile_m, tile_n, tile_k, stages>(block, left, right, [&](const float* a, const float* b) {
+#pragma unroll
+    for (int s = 0; s < tile_k / 16; ++s) {
+      unsigned a_high[2][lane_m / 2][4], a_low[2][lane_m / 2][4];
+      float values[lane_m][4];
+      read<left_by_k, tile_m, tile_k>(values, a, warp_row, 16 * s);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+#pragma unroll
+        for (int i = 0; i < lane_m / 2; ++i) {
+#pragma unroll
+          for (int r = 0; r < 4; ++r) part(values[2 * i + r % 2][2 * h + r / 2], a_high[h][i][r], a_low[h][i][r]);
+        }
+      }
+#pragma unroll
+      for (int q = 0; q < lane_n; q += 4) {
+        float others[4][4];
+        read<right_by_k, tile_n, tile_k>(others, b, warp_col + 8 * q, 16 * s);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          float made[lane_m / 2][4] = {};
+#pragma unroll
+          for (int h = 0; h < 2; ++h) {
+            unsigned b_high[2], b_low[2];
+            part(others[j][2 * h], b_high[0], b_low[0]);
+            part(others[j][2 * h + 1], b_high[1], b_low[1]);
+#pragma unroll
+            for (int i = 0; i < lane_m / 2; ++i) multiply_parts(made[i], a_low[h][i], b_high);
+#pragma unroll
+            for (int i = 0; i < lane_m / 2; ++i) multiply_parts(made[i], a_high[h][i], b_low);
+#pragma unroll
+            for (int i = 0; i < lane_m / 2; ++i) multiply_parts(made[i], a_high[h][i], b_high);
+          }
+#pragma unroll
+          for (int i = 0; i < lane_m / 2; ++i) {
+#pragma unroll
+            for (int r = 0; r < 4; ++r) sum[i][q + j][r] += made[i][r];
+          }
+        }
+      }
+    }
+  });
+  give_away(block, warp_row, warp_col, sum, finish);
+}
+)";
+
+constexpr std::string_view float16_text =
+    R"(__device__ void multiply(CUDA_TYPE, float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.PTX_TYPE.PTX_TYPE.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+)";
+
+constexpr std::string_view halves_text =
+    R"(// Where lines are no whole pieces: 16 bits are too few for an asynchronous copy.
 template <class T, bool by_k, int lines, int depth, int threads>
 struct Copied<T, by_k, lines, depth, threads, false> {
   const T* from;
@@ -280,12 +365,6 @@ __device__ void read(unsigned (&r)[4], const void* at) {
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(from));
 }
-__device__ void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 template <class T, int tile_m, int tile_n, int tile_k, int warps_m, int warps_n, int stages, bool left_by_k,
           bool right_by_k, class Left, class Right, class Finish>
 __device__ void contract(const Block& block, Left& left, Right& right, const Finish& finish) {
@@ -317,7 +396,7 @@ __device__ void contract(const Block& block, Left& left, Right& right, const Fin
       for (int j = 0; j < 2 * across; ++j) {
 #pragma unroll
         for (int i = 0; i < down; ++i)
-          multiply(sum[i][j], u[s % 2][i], v[s % 2][j / 2][j % 2 * 2], v[s % 2][j / 2][j % 2 * 2 + 1]);
+          multiply(T(), sum[i][j], u[s % 2][i], v[s % 2][j / 2][j % 2 * 2], v[s % 2][j / 2][j % 2 * 2 + 1]);
       }
     }
   });
@@ -335,24 +414,44 @@ __device__ void contract(const Block& block, Left& left, Right& right, const Fin
 }
 )";
 
-std::string with_type(std::string_view text, std::string_view type) {
+std::string with_type(std::string_view text, Arithmetic arithmetic) {
   std::string made(text);
-  for (std::size_t at = made.find("TYPE"); at != std::string::npos; at = made.find("TYPE")) made.replace(at, 4, type);
+  const auto put = [&](std::string_view name, std::string_view by) {
+    for (std::size_t at = made.find(name); at != std::string::npos; at = made.find(name))
+      made.replace(at, name.size(), by);
+  };
+  put("PTX_TYPE", arithmetic == Arithmetic::float16 ? "f16" : "bf16");
+  put("CUDA_TYPE", cuda_type_of(type_of(arithmetic)));
   return made;
 }
 
 }  // namespace
 
-std::string contraction_functions(const std::set<Dtype>& types) {
-  if (types.empty()) return "";
-  std::string made(shared_text);
-  for (const Dtype type : types) {
-    made += "\n";
-    if (type == Dtype::float32)
-      made += float32_text;
-    else
-      made += with_type(float16_text, type == Dtype::float16 ? "f16" : "bf16");
+Dtype type_of(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::float16:
+      return Dtype::float16;
+    case Arithmetic::bfloat16:
+      return Dtype::bfloat16;
+    default:
+      return Dtype::float32;
   }
+}
+
+std::string contraction_functions(const std::set<Arithmetic>& used) {
+  if (used.empty()) return "";
+  std::string made(shared_text);
+  bool lanes = false, halves = false;
+  for (const Arithmetic arithmetic : used) {
+    const bool single = type_of(arithmetic) == Dtype::float32;
+    if (single && !std::exchange(lanes, true)) made += "\n" + std::string(lanes_text);
+    halves = halves || !single;
+    made += "\n";
+    if (arithmetic == Arithmetic::bfloat16_parts) made += float32_text;
+    if (arithmetic == Arithmetic::tf32_parts) made += tf32_text;
+    if (!single) made += with_type(float16_text, arithmetic);
+  }
+  if (halves) made += "\n" + std::string(halves_text);
   return made + "\n";
 }
 

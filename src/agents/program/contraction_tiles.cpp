@@ -18,10 +18,10 @@ bool pays(const ContractionSize& size) {
          static_cast<double>(size.batch * size.rows) * static_cast<double>(size.cols * size.depth) >= 0x1p21;
 }
 
-ContractionTiles tiles_for(const ContractionSize& size, Dtype type, bool gathered) {
+ContractionTiles tiles_for(const ContractionSize& size, Arithmetic arithmetic, bool gathered) {
   const std::int64_t large = size.batch * pieces(size.rows, 128) * pieces(size.cols, 128);
   ContractionTiles made;
-  made.tile_k = type == Dtype::float32 || gathered ? 32 : 64;
+  made.tile_k = type_of(arithmetic) == Dtype::float32 || gathered ? 32 : 64;
   made.warps_m = made.warps_n = 2;
   // Two blocks of large tiles fit on a multiprocessor.
   if (large >= 2 * multiprocessors * 9 / 10) {

@@ -36,7 +36,8 @@ class ContractionWriter {
   Factor factor_of(TermId value, const std::vector<std::int64_t>& lines, const std::vector<std::int64_t>& places,
                    const std::map<std::int64_t, Extent>& extents) const;
   void move_outer_axes(Contraction& made, TermId left, TermId right) const;
-  Dtype factor_type(const Contraction& contraction) const;
+  Arithmetic arithmetic_of(const Contraction& contraction) const;
+  bool is_sensitive(NodeId id) const;
   ContractionSize size() const;
   bool names_are_free() const;
 
@@ -52,6 +53,7 @@ class ContractionWriter {
   TermId offset_of_result();
   std::vector<std::pair<Extent, int>> whole_pieces() const;
   std::string whole_condition() const;
+  Dtype type() const { return type_of(contraction_.arithmetic); }
   bool fits_a_grid() const;
   void take_over(KernelText& kernel, const KernelText& part) const;
 

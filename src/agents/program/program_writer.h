@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agents/program/addressing.h"
+#include "agents/program/contraction.h"
 #include "agents/program/graph.h"
 #include "agents/program/schedule.h"
 #include "base/result.h"
@@ -108,7 +109,7 @@ class ProgramWriter {
   std::set<std::string> taken_;
   std::vector<std::string> names_, kernels_;  // by node
   std::string kernels_text_, launches_text_;
-  std::set<Dtype> contracted_;  // what contractions have in shared memory
+  std::set<Arithmetic> contracted_;  // what contractions use
   int next_inner_ = 0, launches_ = 0;
 };
 

@@ -11,10 +11,10 @@ namespace kw::program {
 namespace {
 
 // What kernels of contractions call things. A task that calls something so too gets a plain kernel.
-constexpr const char* own_names[] = {"Block",  "Copied", "Gathered", "block_at", "contract",     "put",
-                                     "block",  "left",   "right",    "left_at",  "right_at",     "whole",
-                                     "line",   "place",  "row",      "col",      "sum",          "sums",
-                                     "values", "v",      "count",    "part",     "for_each_tile"};
+constexpr const char* own_names[] = {"Block", "Copied", "Gathered", "block_at", "contract", "contract_precisely",
+                                     "put",   "block",  "left",     "right",    "left_at",  "right_at",
+                                     "whole", "line",   "place",    "row",      "col",      "sum",
+                                     "sums",  "values", "v",        "count",    "part",     "for_each_tile"};
 
 // `i1` in `x[i1]`, and not in `x[i12]`.
 bool names(const std::string& line, const std::string& name) {
@@ -104,9 +104,9 @@ void ContractionWriter::name_constants() {
 void ContractionWriter::write_factor(KernelText& kernel, const Factor& factor, bool left) {
   const std::string name = left ? "left" : "right";
   const std::vector<std::int64_t>& lines = left ? contraction_.rows : contraction_.cols;
-  const std::string type(cuda_type_of(contraction_.type));
+  const std::string element(cuda_type_of(type()));
   const Extent count = extent_of(lines);
-  const std::string form = fmt::format("{}, {}, {}, {}, {}", type, factor.by_depth,
+  const std::string form = fmt::format("{}, {}, {}, {}, {}", element, factor.by_depth,
                                        left ? names_.tile_m : names_.tile_n, names_.tile_k, names_.threads);
   kernel.note(count);
   if (is_copied(factor)) {
@@ -226,13 +226,13 @@ bool ContractionWriter::cols_are_together() const {
 }
 
 bool ContractionWriter::is_copied(const Factor& factor) const {
-  return factor.tensor >= 0 && program_.stored_as(factor.tensor) == contraction_.type;
+  return factor.tensor >= 0 && program_.stored_as(factor.tensor) == type();
 }
 
 // What must be divisible by what, so that pieces of 16 bytes are cut by no edge.
 std::vector<std::pair<Extent, int>> ContractionWriter::whole_pieces() const {
   std::vector<std::pair<Extent, int>> made;
-  const int width = contraction_.type == Dtype::float32 ? 4 : 8;
+  const int width = type() == Dtype::float32 ? 4 : 8;
   for (const bool left : {true, false}) {
     const Factor& factor = left ? contraction_.left : contraction_.right;
     if (!is_copied(factor)) continue;
@@ -243,7 +243,7 @@ std::vector<std::pair<Extent, int>> ContractionWriter::whole_pieces() const {
     made.emplace_back(factor.offset.rest, width);
     for (const std::int64_t axis : contraction_.batch) made.emplace_back(factor.offset.step(axis), width);
   }
-  made.emplace_back(extent_of(contraction_.cols), contraction_.type == Dtype::float32 ? 4 : 2);
+  made.emplace_back(extent_of(contraction_.cols), type() == Dtype::float32 ? 4 : 2);
   return made;
 }
 
@@ -278,9 +278,9 @@ void ContractionWriter::write_kernel(const Stage& stage) {
   all.insert(all.end(), results.lines.begin(), results.lines.end());
   decode(kernel, {"block.batch", contraction_.batch}, all);
   kernel.lines.insert(kernel.lines.end(), factors.lines.begin(), factors.lines.end());
-  const std::string type =
-      contraction_.type == Dtype::float32 ? "" : std::string(cuda_type_of(contraction_.type)) + ", ";
-  kernel.add(fmt::format("contract<{}{}, {}, {}, {}, {}, {}, {}, {}>(", type, names_.tile_m, names_.tile_n,
+  const std::string element = type() == Dtype::float32 ? "" : std::string(cuda_type_of(type())) + ", ";
+  const char* function = contraction_.arithmetic == Arithmetic::tf32_parts ? "contract_precisely" : "contract";
+  kernel.add(fmt::format("{}<{}{}, {}, {}, {}, {}, {}, {}, {}>(", function, element, names_.tile_m, names_.tile_n,
                          names_.tile_k, names_.warps_m, names_.warps_n, names_.stages, contraction_.left.by_depth,
                          contraction_.right.by_depth));
   kernel.add("    block, left, right, [&](int row, int col, const auto& sums) {");
@@ -314,7 +314,7 @@ void ContractionWriter::write_launch(const Stage& stage, const std::vector<std::
       fmt::format("  const dim3 {}({}, {}, {} * {});\n", tiles, pieces(contraction_.cols, names_.tile_n),
                   pieces(contraction_.rows, names_.tile_m), bracketed(extent_of(contraction_.batch)), names_.splits);
   text += fmt::format("  const int {} = {} * ({} + {}) * {} * {};\n", bytes, names_.stages, names_.tile_m,
-                      names_.tile_n, names_.tile_k, bytes_of(contraction_.type));
+                      names_.tile_n, names_.tile_k, bytes_of(type()));
   const std::string condition = whole_condition();
   for (const bool whole : {true, false}) {
     if (condition == (whole ? "false" : "true")) continue;
@@ -370,9 +370,9 @@ Result<bool> ContractionWriter::write(const Stage& stage) {
   const ContractionSize sizes = size();
   if (!pays(sizes)) return false;
   const bool copied = is_copied(contraction_.left) && is_copied(contraction_.right);
-  tiles_ = tiles_for(sizes, contraction_.type, !copied);
+  tiles_ = tiles_for(sizes, contraction_.arithmetic, !copied);
   if (!fits_a_grid()) return false;
-  program_.contracted_.insert(contraction_.type);
+  program_.contracted_.insert(contraction_.arithmetic);
   name_constants();
   if (tiles_.splits == 1) {
     write_kernel(stage);
