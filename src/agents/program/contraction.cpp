@@ -118,7 +118,8 @@ Factor ContractionWriter::factor_of(TermId value, const std::vector<std::int64_t
     if (!offset) continue;
     // Lines a few elements apart are nearer to each other than most places of a window are.
     const std::int64_t apart = offset->step(lines.back()).constant().value_or(0);
-    made.by_depth = made.by_depth || apart == 1 || (apart > 1 && apart <= 4 && places.size() > 1);
+    const bool far = places.size() > 1 || !offset->step(places.back()).is(1);
+    made.by_depth = made.by_depth || apart == 1 || (apart > 1 && apart <= 4 && far);
     if (load != value || term.guarded) continue;
     const auto line_step = step_of(*offset, lines, extents), place_step = step_of(*offset, places, extents);
     if (!line_step || !place_step || (!line_step->is(1) && !place_step->is(1))) continue;

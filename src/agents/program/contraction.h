@@ -62,16 +62,22 @@ struct ContractionTiles {
   int tile_m = 128, tile_n = 128, tile_k = 32;  // of the result, and how much of the sum at a time
   int warps_m = 2, warps_n = 4;                 // a block's warps, down and across its tile
   int stages = 4;                               // tiles on their way, and the one that is multiplied
+  int group = 1;                                // rows of tiles that run together
   int splits = 1;                               // parts of the sum, each a block's
 
   int threads() const { return 32 * warps_m * warps_n; }
 };
 // False: too small for tiles.
 bool pays(const ContractionSize& size);
-// `gathered`: a factor is computed on its way into shared memory.
-ContractionTiles tiles_for(const ContractionSize& size, Arithmetic arithmetic, bool gathered);
+// `gathered`: a factor is computed on its way into shared memory; `windowed`: it is an image that a window is moved
+// over.
+ContractionTiles tiles_for(const ContractionSize& size, Arithmetic arithmetic, bool gathered, bool windowed = false);
 
 // The device functions that kernels of contractions call.
 std::string contraction_functions(const std::set<Arithmetic>& used);
+// Parts of them: the product of one 16-bit type, what is the same for all, and what windows need.
+std::string half_product(Arithmetic arithmetic);
+std::string half_functions();
+std::string window_functions(std::string_view kernels);
 
 }  // namespace kw::program

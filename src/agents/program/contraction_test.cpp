@@ -83,7 +83,7 @@ TEST(Contractions, ComputeAFactorThatIsNoTensor) {
   EXPECT_EQ(count(kernel, "  Copied<"), 1) << kernel;
 }
 
-TEST(Contractions, OfConvolutionsCopyTheWeights) {
+TEST(Contractions, OfConvolutionsMoveAWindow) {
   Asked asked;
   asked.inputs = {"x: [b, ci, h, w]", "weight: [co, ci, 3, 3]"};
   asked.body = "F.conv2d(x, weight, padding=1)";
@@ -91,9 +91,14 @@ TEST(Contractions, OfConvolutionsCopyTheWeights) {
   asked.small = "{b: 2, ci: 5, h: 9, w: 7, co: 6}, {b: 1, ci: 4, h: 8, w: 8, co: 4}";
   asked.train = "{b: 16, ci: 64, h: 56, w: 56, co: 64}";
   const std::string kernel = kernel_of(task_of(asked));
-  EXPECT_EQ(count(kernel, " block_at<"), 1) << kernel;
-  EXPECT_EQ(count(kernel, "  Gathered<"), 1) << kernel;
+  EXPECT_EQ(count(kernel, "  contract<"), 1) << kernel;
+  EXPECT_EQ(count(kernel, "  Windowed<"), 1) << kernel;
   EXPECT_EQ(count(kernel, "  Copied<"), 1) << kernel;
+  // Too few channels to fill a tile's depth.
+  asked.train = "{b: 16, ci: 3, h: 112, w: 112, co: 64}";
+  const std::string few = kernel_of(task_of(asked));
+  EXPECT_EQ(count(few, "  Gathered<"), 1) << few;
+  EXPECT_EQ(count(few, "  Copied<"), 1) << few;
 }
 
 TEST(Contractions, AreLeftAloneWhereTilesDoNotPay) {
@@ -179,9 +184,9 @@ Asked drawn_product(Random& random) {
   for (int i = 0; i < 2; ++i)
     asked.small += fmt::format("{}{{{}m: {}, k: {}, n: {}}}", i > 0 ? ", " : "", batched ? "s: 3, " : "", size(80),
                                size(100), size(80));
-  const bool parts = yes();
-  asked.train =
-      fmt::format("{{{}m: {}, k: {}, n: 256}}", batched ? "s: 4, " : "", parts ? 64 : 512, parts ? 2048 : 256);
+  // Few results of long sums, some tiles, many tiles.
+  const char* trains[] = {"m: 64, k: 2048, n: 256", "m: 512, k: 256, n: 256", "m: 2048, k: 256, n: 2304"};
+  asked.train = fmt::format("{{{}{}}}", batched ? "s: 4, " : "", trains[random.integer(0, 2)]);
   return asked;
 }
 
@@ -220,25 +225,27 @@ TEST(ContractionsSlow, AreRightInTheEmulator) {
 TEST(ContractionsSlow, AreRightAsConvolutions) {
   Judged judged;
   for (const char* form : {"padding=1", "stride=2", "padding=2, dilation=2", "groups=2, padding=1"}) {
-    Asked asked;
-    const bool groups = std::string(form).starts_with("groups");
-    asked.inputs = {"x: [b, 2 * ci, h, w]", fmt::format("weight: [2 * co, {}, 3, 3]", groups ? "ci" : "2 * ci")};
-    for (std::string& input : asked.inputs)
-      for (const char* extent : {"2 * ci", "2 * co"})
-        if (const std::size_t at = input.find(extent); at != std::string::npos)
-          input.replace(at, 6, fmt::format("\"{}\"", extent));
-    asked.body = fmt::format("torch.relu(F.conv2d(x, weight, {}))", form);
-    const std::string side = std::string(form).starts_with("stride") ? "({} - 3) / 2 + 1" : "{}";
-    asked.output = fmt::format("[b, \"2 * co\", \"{}\", \"{}\"]", fmt::format(fmt::runtime(side), "h"),
-                               fmt::format(fmt::runtime(side), "w"));
-    asked.small = "{b: 2, ci: 3, h: 9, w: 7, co: 5}, {b: 1, ci: 4, h: 8, w: 8, co: 8}";
-    asked.train = "{b: 16, ci: 32, h: 56, w: 57, co: 32}";
-    const std::string kernel = kernel_of(task_of(asked));
-    if (!groups) {
-      EXPECT_EQ(count(kernel, " block_at<"), 1) << kernel;
+    for (const int channels : {4, 32}) {
+      Asked asked;
+      const bool groups = std::string(form).starts_with("groups");
+      asked.inputs = {"x: [b, 2 * ci, h, w]", fmt::format("weight: [2 * co, {}, 3, 3]", groups ? "ci" : "2 * ci")};
+      for (std::string& input : asked.inputs)
+        for (const char* extent : {"2 * ci", "2 * co"})
+          if (const std::size_t at = input.find(extent); at != std::string::npos)
+            input.replace(at, 6, fmt::format("\"{}\"", extent));
+      asked.body = fmt::format("torch.relu(F.conv2d(x, weight, {}))", form);
+      const std::string side = std::string(form).starts_with("stride") ? "({} - 3) / 2 + 1" : "{}";
+      asked.output = fmt::format("[b, \"2 * co\", \"{}\", \"{}\"]", fmt::format(fmt::runtime(side), "h"),
+                                 fmt::format(fmt::runtime(side), "w"));
+      asked.small = "{b: 2, ci: 3, h: 9, w: 7, co: 5}, {b: 1, ci: 4, h: 8, w: 8, co: 8}";
+      asked.train = fmt::format("{{b: 16, ci: {}, h: 56, w: 57, co: 32}}", channels);
+      const std::string kernel = kernel_of(task_of(asked));
+      if (!groups) {
+        EXPECT_EQ(count(kernel, " block_at<"), 1) << kernel;
+      }
+      const Verdict verdict = judged(asked, kernel);
+      EXPECT_TRUE(verdict.correct) << form << "\n" << verdict.feedback << kernel;
     }
-    const Verdict verdict = judged(asked, kernel);
-    EXPECT_TRUE(verdict.correct) << form << "\n" << verdict.feedback << kernel;
   }
 }
 

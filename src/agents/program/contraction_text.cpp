@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <string_view>
 #include <utility>
 
@@ -13,14 +11,15 @@ struct Block {
   int batch, part, row, col, begin, end;
 };
 
-template <int tile_m, int tile_n, int tile_k>
+// `group`: so many rows of tiles run together, so that what they share stays in the L2; of a single product only.
+template <int tile_m, int tile_n, int tile_k, int group>
 __device__ Block block_at(int depth, int splits) {
   const int each = ((depth + splits - 1) / splits + tile_k - 1) / tile_k * tile_k;
   Block made;
-  made.batch = blockIdx.z / splits;
-  made.part = blockIdx.z % splits;
-  made.row = blockIdx.y * tile_m;
-  made.col = blockIdx.x * tile_n;
+  made.batch = group > 1 ? 0 : blockIdx.z / splits;
+  made.part = group > 1 ? 0 : blockIdx.z % splits;
+  made.row = (group > 1 ? blockIdx.z * group + blockIdx.x : blockIdx.y) * tile_m;
+  made.col = (group > 1 ? blockIdx.y : blockIdx.x) * tile_n;
   made.begin = made.part * each;
   made.end = min(depth, made.begin + each);
   return made;
@@ -29,9 +28,9 @@ __device__ Block block_at(int depth, int splits) {
 // Where an element of a tile lies in shared memory. Pieces of 16 bytes change places, so that neither copying a tile
 // nor reading its fragments meets a bank twice. A tile is [k][line] where memory has lines next to each other.
 template <class T, bool by_k, int lines, int depth>
-__device__ constexpr int place_of(int line, int k) {
-  constexpr int piece = 16 / sizeof(T);
-  const int fine = by_k ? line % piece : k % piece;
+__device__ constexpr unsigned place_of(unsigned line, unsigned k) {
+  constexpr unsigned piece = 16 / sizeof(T);
+  const unsigned fine = by_k ? line % piece : k % piece;
   if (sizeof(T) == 2) {
     if (by_k) return k * lines + (line / piece ^ k % 8) * piece + fine;
     return line * depth + (k / piece ^ (depth == 32 ? line / 2 % 4 : line % 8)) * piece + fine;
@@ -48,23 +47,30 @@ struct Copied {
   const T* from;
   int step, count;  // lines that there are
 
-  __device__ void begin(T* tile, int first, int k_begin, int k_end) const {
-    constexpr int width = whole ? 16 / sizeof(T) : 1, across = (by_k ? lines : depth) / width;
+  static constexpr unsigned width = whole ? 16 / sizeof(T) : 1, across = (by_k ? lines : depth) / width;
+  __device__ void go_to(int first, int k) {
     const int inner = threadIdx.x % across * width, outer = threadIdx.x / across;
-    const T* start = from + (by_k ? (long long)(k_begin + outer) * step + first + inner
-                                  : (long long)(first + outer) * step + k_begin + inner);
+    from += by_k ? (long long)(k + outer) * step + first + inner : (long long)(first + outer) * step + k + inner;
+    count -= first;
+  }
+  // The next tile, of which so much is left of the sum.
+  __device__ void begin(T* tile, int left) {
+    const unsigned inner = threadIdx.x % across * width, outer = threadIdx.x / across;
+    const unsigned to = (unsigned)__cvta_generic_to_shared(tile);
 #pragma unroll
     for (int l = 0; l < lines * depth / width / threads; ++l) {
-      const int down = l * (threads / across);
-      const int line = by_k ? inner : outer + down, k = by_k ? outer + down : inner;
-      const bool there = first + line < count && k_begin + k < k_end;
-      const unsigned to = (unsigned)__cvta_generic_to_shared(tile + place_of<T, by_k, lines, depth>(line, k));
-      const T* source = start + (long long)down * step;
+      const unsigned down = l * (threads / across), line = by_k ? inner : outer + down, k = by_k ? outer + down : inner;
+      const bool there = (int)line < count && (int)k < left;
+      const unsigned at = to + sizeof(T) * place_of<T, by_k, lines, depth>(line, k);
+      const T* source = from + (long long)down * step;
       if (whole)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(source), "r"(there ? 16 : 0) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(source), "r"(there ? 16 : 0)
+                     : "memory");
       else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(source), "r"(there ? 4 : 0) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(source), "r"(there ? 4 : 0)
+                     : "memory");
     }
+    from += by_k ? (long long)depth * step : depth;
   }
   __device__ void finish(T*) const {}
 };
@@ -73,17 +79,22 @@ struct Copied {
 template <class T, bool by_k, int lines, int depth, int threads, class Element>
 struct Gathered {
   Element element;
-  int count;
+  int count, first, place;
   T held[lines * depth / threads];
 
-  static __device__ int line_of(int i) { return by_k ? i % lines : i / depth; }
-  static __device__ int k_of(int i) { return by_k ? i / lines : i % depth; }
-  __device__ void begin(T*, int first, int k_begin, int k_end) {
+  static __device__ int line_of(unsigned i) { return by_k ? i % lines : i / depth; }
+  static __device__ int k_of(unsigned i) { return by_k ? i / lines : i % depth; }
+  __device__ void go_to(int line, int k) {
+    first = line;
+    place = k;
+  }
+  __device__ void begin(T*, int left) {
 #pragma unroll
     for (int l = 0; l < lines * depth / threads; ++l) {
-      const int i = l * threads + threadIdx.x, line = first + line_of(i), k = k_begin + k_of(i);
-      held[l] = line < count && k < k_end ? (T)element(line, k) : (T)0.0f;
+      const int i = l * threads + threadIdx.x, line = first + line_of(i), k = k_of(i);
+      held[l] = line < count && k < left ? (T)element(line, place + k) : (T)0.0f;
     }
+    place += depth;
   }
   __device__ void finish(T* tile) const {
 #pragma unroll
@@ -101,12 +112,16 @@ __device__ void for_each_tile(const Block& block, Left& left, Right& right, cons
   T* tiles = reinterpret_cast<T*>(tiles_of_all_stages);
   constexpr int both = (tile_m + tile_n) * tile_k, right_tile = tile_m * tile_k;
   const int steps = (block.end - block.begin + tile_k - 1) / tile_k;
+  left.go_to(block.row, block.begin);
+  right.go_to(block.col, block.begin);
+  int rest = block.end - block.begin;
   const auto begin = [&](int step) {
     T* to = tiles + step % stages * both;
     if (step < steps) {
-      left.begin(to, block.row, block.begin + step * tile_k, block.end);
-      right.begin(to + right_tile, block.col, block.begin + step * tile_k, block.end);
+      left.begin(to, rest);
+      right.begin(to + right_tile, rest);
     }
+    rest -= tile_k;
     asm volatile("cp.async.commit_group;" ::: "memory");
   };
   const auto finish = [&](int step) {
@@ -153,12 +168,12 @@ constexpr std::string_view lanes_text =
 // what order lines and places go into the products is free, so 16 bytes are read at a time.
 template <bool by_k, int lines, int depth, int count>
 __device__ void read(float (&values)[count][4], const float* tile, int first, int k) {
-  const int lane = threadIdx.x % 32;
+  const unsigned lane = threadIdx.x % 32;
 #pragma unroll
   for (int p = 0; p < count; p += 4) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      const int line = first + 8 * p + lane / 4 * 4, at = k + lane % 4 * 4;
+      const unsigned line = first + 8 * p + lane / 4 * 4, at = k + lane % 4 * 4;
       const float4 v = *reinterpret_cast<const float4*>(
           tile + place_of<float, by_k, lines, depth>(by_k ? line : line + e, by_k ? at + e : at));
       if (by_k)
@@ -325,106 +340,6 @@ __device__ void contract_precisely(const Block& block, Left& left, Right& right,
 }
 )";
 
-constexpr std::string_view float16_text =
-    R"(__device__ void multiply(CUDA_TYPE, float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.PTX_TYPE.PTX_TYPE.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-)";
-
-constexpr std::string_view halves_text =
-    R"(// Where lines are no whole pieces: 16 bits are too few for an asynchronous copy.
-template <class T, bool by_k, int lines, int depth, int threads>
-struct Copied<T, by_k, lines, depth, threads, false> {
-  const T* from;
-  int step, count;
-
-  __device__ void begin(T* tile, int first, int k_begin, int k_end) const {
-#pragma unroll 8
-    for (int i = threadIdx.x; i < lines * depth; i += threads) {
-      const int line = by_k ? i % lines : i / depth, k = by_k ? i / lines : i % depth;
-      const T* source = from + (by_k ? (long long)(k_begin + k) * step + first + line
-                                     : (long long)(first + line) * step + k_begin + k);
-      const bool there = first + line < count && k_begin + k < k_end;
-      tile[place_of<T, by_k, lines, depth>(line, k)] = there ? *source : (T)0.0f;
-    }
-  }
-  __device__ void finish(T*) const {}
-};
-
-template <bool turned>
-__device__ void read(unsigned (&r)[4], const void* at) {
-  const unsigned from = (unsigned)__cvta_generic_to_shared(at);
-  if (turned)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(from));
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(from));
-}
-template <class T, int tile_m, int tile_n, int tile_k, int warps_m, int warps_n, int stages, bool left_by_k,
-          bool right_by_k, class Left, class Right, class Finish>
-__device__ void contract(const Block& block, Left& left, Right& right, const Finish& finish) {
-  constexpr int down = tile_m / warps_m / 16, across = tile_n / warps_n / 16, slices = tile_k / 16;
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, half = lane / 8 % 2, other = lane / 16;
-  const int warp_row = warp % warps_m * (16 * down), warp_col = warp / warps_m * (16 * across);
-  float sum[down][2 * across][4] = {};
-  for_each_tile<T, tile_m, tile_n, tile_k, stages>(block, left, right, [&](const T* a, const T* b) {
-    unsigned u[2][down][4], v[2][across][4];
-    const auto fetch = [&](int s) {
-#pragma unroll
-      for (int i = 0; i < down; ++i) {
-        const int line = warp_row + 16 * i + 8 * half + (left_by_k ? 0 : lane % 8);
-        const int k = 16 * s + 8 * other + (left_by_k ? lane % 8 : 0);
-        read<left_by_k>(u[s % 2][i], a + place_of<T, left_by_k, tile_m, tile_k>(line, k));
-      }
-#pragma unroll
-      for (int j = 0; j < across; ++j) {
-        const int line = warp_col + 16 * j + 8 * other + (right_by_k ? 0 : lane % 8);
-        const int k = 16 * s + 8 * half + (right_by_k ? lane % 8 : 0);
-        read<right_by_k>(v[s % 2][j], b + place_of<T, right_by_k, tile_n, tile_k>(line, k));
-      }
-    };
-    fetch(0);
-#pragma unroll
-    for (int s = 0; s < slices; ++s) {
-      if (s + 1 < slices) fetch(s + 1);
-#pragma unroll
-      for (int j = 0; j < 2 * across; ++j) {
-#pragma unroll
-        for (int i = 0; i < down; ++i)
-          multiply(T(), sum[i][j], u[s % 2][i], v[s % 2][j / 2][j % 2 * 2], v[s % 2][j / 2][j % 2 * 2 + 1]);
-      }
-    }
-  });
-#pragma unroll
-  for (int i = 0; i < down; ++i) {
-#pragma unroll
-    for (int r = 0; r < 4; r += 2) {
-#pragma unroll
-      for (int j = 0; j < 2 * across; ++j) {
-        const float two[2] = {sum[i][j][r], sum[i][j][r + 1]};
-        finish(block.row + warp_row + 16 * i + 4 * r + lane / 4, block.col + warp_col + 8 * j + lane % 4 * 2, two);
-      }
-    }
-  }
-}
-)";
-
-std::string with_type(std::string_view text, Arithmetic arithmetic) {
-  std::string made(text);
-  const auto put = [&](std::string_view name, std::string_view by) {
-    for (std::size_t at = made.find(name); at != std::string::npos; at = made.find(name))
-      made.replace(at, name.size(), by);
-  };
-  put("PTX_TYPE", arithmetic == Arithmetic::float16 ? "f16" : "bf16");
-  put("CUDA_TYPE", cuda_type_of(type_of(arithmetic)));
-  return made;
-}
-
 }  // namespace
 
 Dtype type_of(Arithmetic arithmetic) {
@@ -449,9 +364,9 @@ std::string contraction_functions(const std::set<Arithmetic>& used) {
     made += "\n";
     if (arithmetic == Arithmetic::bfloat16_parts) made += float32_text;
     if (arithmetic == Arithmetic::tf32_parts) made += tf32_text;
-    if (!single) made += with_type(float16_text, arithmetic);
+    if (!single) made += half_product(arithmetic);
   }
-  if (halves) made += "\n" + std::string(halves_text);
+  if (halves) made += "\n" + half_functions();
   return made + "\n";
 }
 

@@ -27,7 +27,16 @@ class ContractionWriter {
   };
   // Names of the constants and of what is in a kernel, none of them the task's.
   struct Names {
-    std::string tile_m, tile_n, tile_k, warps_m, warps_n, stages, splits, threads;
+    std::string tile_m, tile_n, tile_k, warps_m, warps_n, stages, group, splits, threads;
+  };
+
+  // A factor that is read through a window; the other one is copied into `reordered` before.
+  struct Windowed {
+    bool left = false;
+    std::int64_t channels = 0;       // axes of the sum: of the channels,
+    std::vector<std::int64_t> taps;  // and of the window
+    Extent step;                     // from a channel to the next
+    std::string reordered;
   };
 
   std::optional<Contraction> find(const Stage& stage);
@@ -59,9 +68,15 @@ class ContractionWriter {
 
   void name_constants();
   void write_factor(KernelText& kernel, const Factor& factor, bool left);
+  bool find_window();
+  std::string padded_depth() const;
+  void decode_tile(KernelText& kernel, const std::string& within, const std::vector<std::string>& lines) const;
+  void write_window(KernelText& kernel, const Factor& factor, bool left);
+  void write_reordered(const Stage& stage);
   void write_results(KernelText& kernel, const Stage& stage);
   void write_kernel(const Stage& stage);
   void write_launch(const Stage& stage, const std::vector<std::string>& arguments) const;
+  Result<void> write_products(const Stage& stage);
   Result<void> write_sum_of_parts(const Stage& stage);
 
   ProgramWriter& program_;
@@ -71,6 +86,7 @@ class ContractionWriter {
   Contraction contraction_;
   ContractionTiles tiles_;
   Names names_;
+  std::optional<Windowed> window_;
   std::string parts_;  // scratch for the parts of sums
 };
 

@@ -11,10 +11,12 @@ namespace kw::program {
 namespace {
 
 // What kernels of contractions call things. A task that calls something so too gets a plain kernel.
-constexpr const char* own_names[] = {"Block", "Copied", "Gathered", "block_at", "contract", "contract_precisely",
-                                     "put",   "block",  "left",     "right",    "left_at",  "right_at",
-                                     "whole", "line",   "place",    "row",      "col",      "sum",
-                                     "sums",  "values", "v",        "count",    "part",     "for_each_tile"};
+constexpr const char* own_names[] = {"Block",    "Copied", "Gathered",     "Window",   "Windowed",
+                                     "tile",     "depth",  "block_at",     "contract", "contract_precisely",
+                                     "put",      "block",  "left",         "right",    "left_at",
+                                     "right_at", "whole",  "line",         "place",    "row",
+                                     "col",      "sum",    "sums",         "values",   "v",
+                                     "count",    "part",   "for_each_tile"};
 
 // `i1` in `x[i1]`, and not in `x[i12]`.
 bool names(const std::string& line, const std::string& name) {
@@ -60,8 +62,9 @@ bool ContractionWriter::fits_a_grid() const {
   const std::vector<Sizes> all = program_.task_.all_sizes();
   return std::all_of(all.begin(), all.end(), [&](const Sizes& sizes) {
     const auto batch = extent_of(contraction_.batch).evaluate(sizes),
-               rows = extent_of(contraction_.rows).evaluate(sizes);
-    return batch.ok() && rows.ok() && *batch * tiles_.splits <= most && *rows / tiles_.tile_m < most;
+               rows = extent_of(contraction_.rows).evaluate(sizes), cols = extent_of(contraction_.cols).evaluate(sizes);
+    return batch.ok() && rows.ok() && cols.ok() && *batch * tiles_.splits <= most && *rows / tiles_.tile_m < most &&
+           *cols / tiles_.tile_n < most;
   });
 }
 
@@ -85,8 +88,9 @@ void ContractionWriter::decode(KernelText& kernel, const Decoded& from, const st
 }
 
 void ContractionWriter::name_constants() {
-  names_ = {program_.fresh("tile_m"),  program_.fresh("tile_n"), program_.fresh("tile_k"), program_.fresh("warps_m"),
-            program_.fresh("warps_n"), program_.fresh("stages"), program_.fresh("splits"), program_.fresh("threads")};
+  const auto fresh = [&](const char* name) { return program_.fresh(name); };
+  names_ = {fresh("tile_m"), fresh("tile_n"), fresh("tile_k"), fresh("warps_m"), fresh("warps_n"),
+            fresh("stages"), fresh("group"),  fresh("splits"), fresh("threads")};
   std::string& text = program_.kernels_text_;
   text += fmt::format("constexpr int {} = {}, {} = {};  // of the result, for a block\n", names_.tile_m, tiles_.tile_m,
                       names_.tile_n, tiles_.tile_n);
@@ -95,6 +99,7 @@ void ContractionWriter::name_constants() {
                       tiles_.warps_m, names_.warps_n, tiles_.warps_n);
   text += fmt::format("constexpr int {} = {};  // tiles on their way, and the one that is multiplied\n", names_.stages,
                       tiles_.stages);
+  text += fmt::format("constexpr int {} = {};  // rows of tiles that run together\n", names_.group, tiles_.group);
   text +=
       fmt::format("constexpr int {} = {};  // parts of a sum, each another block's\n", names_.splits, tiles_.splits);
   text += fmt::format("constexpr int {} = 32 * {} * {};\n\n", names_.threads, names_.warps_m, names_.warps_n);
@@ -109,6 +114,13 @@ void ContractionWriter::write_factor(KernelText& kernel, const Factor& factor, b
   const std::string form = fmt::format("{}, {}, {}, {}, {}", element, factor.by_depth,
                                        left ? names_.tile_m : names_.tile_n, names_.tile_k, names_.threads);
   kernel.note(count);
+  if (window_ && window_->left == left) return write_window(kernel, factor, left);
+  if (window_) {
+    kernel.scratch[window_->reordered] = "float";
+    kernel.add(fmt::format("Copied<{}, true> {}{{{}, {}, {}}};", form, name, window_->reordered, padded_depth(),
+                           count.text()));
+    return;
+  }
   if (is_copied(factor)) {
     TermId offset = graph_.extent(factor.offset.rest);
     for (const std::int64_t axis : contraction_.batch)
@@ -235,7 +247,7 @@ std::vector<std::pair<Extent, int>> ContractionWriter::whole_pieces() const {
   const int width = type() == Dtype::float32 ? 4 : 8;
   for (const bool left : {true, false}) {
     const Factor& factor = left ? contraction_.left : contraction_.right;
-    if (!is_copied(factor)) continue;
+    if (!is_copied(factor) || window_) continue;
     const std::vector<std::int64_t>& lines = left ? contraction_.rows : contraction_.cols;
     const std::vector<std::int64_t>& places = contraction_.depth;
     made.emplace_back(extent_of(factor.by_depth ? lines : places), width);
@@ -272,8 +284,9 @@ void ContractionWriter::write_kernel(const Stage& stage) {
   const Extent rows = extent_of(contraction_.rows), cols = extent_of(contraction_.cols),
                depth = extent_of(contraction_.depth);
   for (const Extent& extent : {rows, cols, depth}) kernel.note(extent);
-  kernel.add(fmt::format("const Block block = block_at<{}, {}, {}>({}, {});", names_.tile_m, names_.tile_n,
-                         names_.tile_k, depth.text(), names_.splits));
+  kernel.add(fmt::format("const Block block = block_at<{}, {}, {}, {}>({}, {});", names_.tile_m, names_.tile_n,
+                         names_.tile_k, names_.group, window_ ? padded_depth() : depth.text(), names_.splits));
+  if (tiles_.group > 1) kernel.add(fmt::format("if (block.row >= {}) return;", rows.text()));
   std::vector<std::string> all = factors.lines;
   all.insert(all.end(), results.lines.begin(), results.lines.end());
   decode(kernel, {"block.batch", contraction_.batch}, all);
@@ -288,6 +301,7 @@ void ContractionWriter::write_kernel(const Stage& stage) {
   kernel.add("    });");
   take_over(kernel, factors);
   take_over(kernel, results);
+  kernel.scratch = factors.scratch;
   const std::string target =
       tiles_.splits > 1 ? "float* " + parts_
                         : fmt::format("{}* {}", cuda_type_of(program_.stored_as(stage.node)), program_.names_[at]);
@@ -310,9 +324,12 @@ void ContractionWriter::write_launch(const Stage& stage, const std::vector<std::
     return fmt::format("({} + {} - 1) / {}", bracketed(extent_of(axes)), tile, tile);
   };
   std::string& text = program_.launches_text_;
-  text +=
-      fmt::format("  const dim3 {}({}, {}, {} * {});\n", tiles, pieces(contraction_.cols, names_.tile_n),
-                  pieces(contraction_.rows, names_.tile_m), bracketed(extent_of(contraction_.batch)), names_.splits);
+  const std::string down = pieces(contraction_.rows, names_.tile_m), across = pieces(contraction_.cols, names_.tile_n);
+  if (tiles_.group > 1)
+    text += fmt::format("  const dim3 {0}({1}, {2}, ({3} + {1} - 1) / {1});\n", tiles, names_.group, across, down);
+  else
+    text += fmt::format("  const dim3 {}({}, {}, {} * {});\n", tiles, across, down,
+                        bracketed(extent_of(contraction_.batch)), names_.splits);
   text += fmt::format("  const int {} = {} * ({} + {}) * {} * {};\n", bytes, names_.stages, names_.tile_m,
                       names_.tile_n, names_.tile_k, bytes_of(type()));
   const std::string condition = whole_condition();
@@ -370,13 +387,22 @@ Result<bool> ContractionWriter::write(const Stage& stage) {
   const ContractionSize sizes = size();
   if (!pays(sizes)) return false;
   const bool copied = is_copied(contraction_.left) && is_copied(contraction_.right);
-  tiles_ = tiles_for(sizes, contraction_.arithmetic, !copied);
+  const bool windowed = !copied && find_window();
+  tiles_ = tiles_for(sizes, contraction_.arithmetic, !copied && !windowed, windowed);
+  if (!contraction_.batch.empty()) tiles_.group = 1;
   if (!fits_a_grid()) return false;
   program_.contracted_.insert(contraction_.arithmetic);
   name_constants();
+  if (window_) write_reordered(stage);
+  KW_TRY_VOID(write_products(stage));
+  if (window_) program_.launches_text_ += fmt::format("  cudaFreeAsync({}, stream);\n", window_->reordered);
+  return true;
+}
+
+Result<void> ContractionWriter::write_products(const Stage& stage) {
   if (tiles_.splits == 1) {
     write_kernel(stage);
-    return true;
+    return {};
   }
   const auto at = static_cast<std::size_t>(stage.node);
   const std::string name = program_.kernels_[at];
@@ -391,7 +417,7 @@ Result<bool> ContractionWriter::write(const Stage& stage) {
   program_.kernels_[at] = program_.fresh(name + "_sum");
   KW_TRY_VOID(write_sum_of_parts(stage));
   launches += fmt::format("  cudaFreeAsync({}, stream);\n", parts_);
-  return true;
+  return {};
 }
 
 }  // namespace kw::program

@@ -225,7 +225,8 @@ std::string ProgramWriter::file() const {
   if (all.find("__half") != std::string::npos) text += "#include <cuda_fp16.h>\n";
   if (all.find("bfloat16") != std::string::npos) text += "#include <cuda_bf16.h>\n";
   if (!text.empty()) text += "\n";
-  text += contraction_functions(contracted_) + device_functions(kernels_text_) + kernels_text_;
+  text += contraction_functions(contracted_) + window_functions(kernels_text_) + device_functions(kernels_text_) +
+          kernels_text_;
   std::vector<std::string> parameters;
   const std::string declaration = task_.launcher_declaration();
   const std::size_t open = declaration.find('(');
