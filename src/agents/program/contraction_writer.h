@@ -1,6 +1,7 @@
 #pragma once
-// Writes kernels of contractions; for write_program()'s own sources only. contraction.cpp finds them,
-// contraction_tiles.cpp has their constants, contraction_text.cpp the device functions that they share.
+// Writes kernels of contractions; for write_program()'s own sources only. contraction.cpp finds them, write_windows.cpp
+// has what convolutions need, contraction_tiles.cpp the constants, contraction_text.cpp and contraction_halves.cpp the
+// device functions that kernels share.
 
 #include <optional>
 #include <string>

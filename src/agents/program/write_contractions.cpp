@@ -12,7 +12,7 @@ namespace {
 
 // What kernels of contractions call things. A task that calls something so too gets a plain kernel.
 constexpr const char* own_names[] = {"Block",    "Copied", "Gathered",     "Window",   "Windowed",
-                                     "tile",     "depth",  "block_at",     "contract", "contract_precisely",
+                                     "tile",     "places", "block_at",     "contract", "contract_precisely",
                                      "put",      "block",  "left",         "right",    "left_at",
                                      "right_at", "whole",  "line",         "place",    "row",
                                      "col",      "sum",    "sums",         "values",   "v",
