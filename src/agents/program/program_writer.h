@@ -1,14 +1,17 @@
 #pragma once
 // What write_program() works with; for its own sources only. write_program.cpp has the file and the launches,
-// write_stages.cpp one kernel for each kind of node, write_reductions.cpp the loops of reductions.
+// write_stages.cpp one kernel for each kind of node, write_reductions.cpp the loops of reductions, ContractionWriter
+// matrix products and convolutions on tensor cores.
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agents/program/addressing.h"
+#include "agents/program/contraction.h"
 #include "agents/program/graph.h"
 #include "agents/program/schedule.h"
 #include "base/result.h"
@@ -23,6 +26,8 @@ inline constexpr std::int64_t first_inner_axis = 1000;  // axes of reductions in
 std::string axis_name(std::int64_t place);
 // `total += value;`
 std::string combination_text(Combine combine, const std::string& total, const std::string& value);
+// `begin(a, b, c)end` over as many lines as it takes.
+std::string listed(const std::string& begin, const std::vector<std::string>& items, const std::string& end, int indent);
 // How a value of one type is written where another one lies.
 std::string stored_text(const std::string& value, Dtype computed, Dtype stored);
 
@@ -32,6 +37,7 @@ struct KernelText {
   std::set<NodeId> reads;
   std::vector<std::string> sizes;  // each once
   std::set<std::int64_t> axes;
+  std::map<std::string, std::string> scratch;  // what it reads that is no tensor of the graph: name and type
   int locals = 0;
   int indent = 1;
 
@@ -47,6 +53,8 @@ struct KernelText {
 };
 
 class ProgramWriter {
+  friend class ContractionWriter;
+
  public:
   ProgramWriter(const Task& task, Graph graph);
   Result<std::string> write();
@@ -112,6 +120,9 @@ class ProgramWriter {
   // `const int i1 = at % cols;` for each axis of a space from a flat place in it.
   void decode(KernelText& kernel, const std::string& flat, const std::string& type, const Extents& shape,
               const std::vector<std::string>& axes, const std::set<std::size_t>* wanted = nullptr);
+  // Of a kernel, with the arguments of its launch. `target`: what it writes, with its type.
+  std::pair<std::vector<std::string>, std::vector<std::string>> parameters_of(const KernelText& kernel,
+                                                                              const std::string& target) const;
   void finish(const Stage& stage, KernelText& body, const Extents& space, bool block);
   std::string comment_of(const Stage& stage) const;
   std::string file() const;
@@ -125,6 +136,7 @@ class ProgramWriter {
   std::set<std::string> taken_;
   std::vector<std::string> names_, kernels_;  // by node
   std::string kernels_text_, launches_text_;
+  std::set<Arithmetic> contracted_;  // what contractions use
   int next_inner_ = 0, launches_ = 0;
 };
 

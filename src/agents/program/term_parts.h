@@ -26,6 +26,7 @@ class TermParts {
   const TermId* begin() const { return parts_.data(); }
   const TermId* end() const { return parts_.data() + count_; }
   std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
   TermId operator[](std::size_t place) const { return parts_[place]; }
   TermId back() const { return parts_[count_ - 1]; }
   void push_back(TermId part) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agents/program/contraction.h"
 #include "agents/program/device_functions.h"
 #include "agents/program/joined_text.h"
 #include "agents/program/program_writer.h"
@@ -13,7 +14,15 @@ namespace {
 
 constexpr std::size_t widest_line = 110;
 
-// `begin(a, b, c)end` over as many lines as it takes.
+std::string word_of(const std::string& operation) {
+  std::string made;
+  for (const char c : operation)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') made += c;
+  return made.empty() ? "stage" : made;
+}
+
+}  // namespace
+
 std::string listed(const std::string& begin, const std::vector<std::string>& items, const std::string& end,
                    int indent) {
   std::string text = begin;
@@ -34,15 +43,6 @@ std::string listed(const std::string& begin, const std::vector<std::string>& ite
   }
   return text + end;
 }
-
-std::string word_of(const std::string& operation) {
-  std::string made;
-  for (const char c : operation)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') made += c;
-  return made.empty() ? "stage" : made;
-}
-
-}  // namespace
 
 ProgramWriter::ProgramWriter(const Task& task, Graph graph)
     : task_(task),
@@ -144,6 +144,31 @@ void ProgramWriter::decode(KernelText& kernel, const std::string& flat, const st
   }
 }
 
+std::pair<std::vector<std::string>, std::vector<std::string>> ProgramWriter::parameters_of(
+    const KernelText& kernel, const std::string& target) const {
+  std::vector<std::string> parameters, arguments;
+  for (const NodeId id : kernel.reads) {
+    const Node& node = graph_.node(id);
+    const std::string& name = names_[static_cast<std::size_t>(id)];
+    const bool scalar = node.kind == NodeKind::input && node.shape.empty();
+    const std::string_view type_name = cuda_type_of(stored_as(id));
+    parameters.push_back(scalar ? fmt::format("{} {}", type_name, name) : fmt::format("const {}* {}", type_name, name));
+    arguments.push_back(name);
+  }
+  for (const auto& [name, type] : kernel.scratch) {
+    parameters.push_back(fmt::format("const {}* {}", type, name));
+    arguments.push_back(name);
+  }
+  parameters.push_back(target);
+  arguments.push_back(target.substr(target.rfind(' ') + 1));
+  for (const std::string& name : task_.size_names) {
+    if (!kernel.has_size(name)) continue;
+    parameters.push_back("int " + name);
+    arguments.push_back(name);
+  }
+  return {parameters, arguments};
+}
+
 // The kernel around a body, and its launch.
 void ProgramWriter::finish(const Stage& stage, KernelText& body, const Extents& space, bool block) {
   const Extent count = elements_of(space);
@@ -167,26 +192,12 @@ void ProgramWriter::finish(const Stage& stage, KernelText& body, const Extents& 
   for (const std::string& name : head.sizes)
     if (!body.has_size(name)) body.sizes.push_back(name);
 
-  std::vector<std::string> parameters, arguments;
-  for (const NodeId id : body.reads) {
-    const Node& node = graph_.node(id);
-    const std::string& name = names_[static_cast<std::size_t>(id)];
-    const bool scalar = node.kind == NodeKind::input && node.shape.empty();
-    const std::string_view type_name = cuda_type_of(stored_as(id));
-    parameters.push_back(joined_text(scalar ? "" : "const ", type_name, scalar ? " " : "* ", name));
-    arguments.push_back(name);
-  }
-  const std::string& target = names_[static_cast<std::size_t>(stage.node)];
-  parameters.push_back(joined_text(cuda_type_of(stored_as(stage.node)), "* ", target));
-  arguments.push_back(target);
-  for (const std::string& name : task_.size_names) {
-    if (!body.has_size(name)) continue;
-    parameters.push_back("int " + name);
-    arguments.push_back(name);
-  }
+  const auto at = static_cast<std::size_t>(stage.node);
+  auto [parameters, arguments] =
+      parameters_of(body, fmt::format("{}* {}", cuda_type_of(stored_as(stage.node)), names_[at]));
   if (!block) parameters.push_back(type + " elements");
-  const std::string& kernel = kernels_[static_cast<std::size_t>(stage.node)];
-  kernels_text_ += joined_text("// ", comment_of(stage), "\n");
+  const std::string& kernel = kernels_[at];
+  kernels_text_ += fmt::format("// {}\n", comment_of(stage));
   kernels_text_ += listed("__global__ void " + kernel + "(", parameters, ") {\n", 0);
   kernels_text_.append(head.lines).append(body.lines) += "}\n\n";
 
@@ -219,7 +230,8 @@ std::string ProgramWriter::file() const {
   if (all.find("__half") != std::string::npos) text += "#include <cuda_fp16.h>\n";
   if (all.find("bfloat16") != std::string::npos) text += "#include <cuda_bf16.h>\n";
   if (!text.empty()) text += "\n";
-  text += device_functions(kernels_text_) + kernels_text_;
+  text += contraction_functions(contracted_) + window_functions(kernels_text_) + device_functions(kernels_text_) +
+          kernels_text_;
   std::vector<std::string> parameters;
   const std::string declaration = task_.launcher_declaration();
   const std::size_t open = declaration.find('(');

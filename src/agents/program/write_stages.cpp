@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/program/contraction_writer.h"
 #include "agents/program/joined_text.h"
 #include "agents/program/program_writer.h"
 #include "agents/program/term_text.h"
@@ -79,6 +80,8 @@ Result<void> ProgramWriter::write_stage(const Stage& stage) {
   const Node& node = graph_.node(stage.node);
   if (node.kind == NodeKind::scatter) return write_scatter(stage);
   if (node.kind == NodeKind::scan) return write_scan(stage);
+  KW_TRY(const bool contracted, ContractionWriter(*this).write(stage));
+  if (contracted) return {};
   KernelText body;
   next_inner_ = 0;
   std::string value;
