@@ -64,6 +64,7 @@ class ContractionWriter {
   std::vector<std::pair<Extent, int>> whole_pieces() const;
   std::string whole_condition() const;
   Dtype type() const { return type_of(contraction_.arithmetic); }
+  bool wants_every_digit() const;
   bool fits_a_grid() const;
   void take_over(KernelText& kernel, const KernelText& part) const;
 

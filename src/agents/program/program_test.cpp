@@ -121,7 +121,8 @@ std::string kernel_of_long(const std::string& body, const std::string& shape, co
   const auto task =
       parse_task("name: long\nfamily: f\npytorch: |\n  def reference(x, w):\n      return " + body +
                      "\ninputs:\n  x: {dtype: float32, shape: [rows, n]}\n  w: {dtype: float32, shape: " + shape +
-                     "}\noutputs:\n  y: {dtype: float32, shape: [rows, cols]}\nsizes:\n"
+                     "}\noutputs:\n  y: {dtype: float32, shape: [rows, cols]}\n"
+                     "tolerance: {relative: 0.000001, absolute: 0}\nsizes:\n"  // so no tensor cores
                      "  small: [{rows: 3, n: 40, cols: 4}]\n  train: [{" +
                      train + "}]\n",
                  "long.yaml");
