@@ -25,7 +25,6 @@ def test(module, name):
 UPDATE, EXPERIENCE, LOOP = "src/learn/rl/policy_update.cpp", "src/learn/rl/experience.cpp", "src/learn/rl/reinforce.cpp"
 ENGINE, DECODER, CHECKPOINTS = "src/agents/episode/episode_engine.cpp", "src/model/rollout/cpu_decoder.cpp", "src/base/run_log/checkpoints.cpp"
 RESUMED = [test("rl", "Reinforce.ResumedIsBitForBitUndisturbed")]
-AHEAD = "src/learn/rl/rollout_ahead.cpp"
 SYNCED = [test("run_log", "CheckpointSync.EverythingIsOnTheDiskBeforeTheNameIs")]
 MISTAKES = [
     ("Ids are stored, never re-tokenised", "an answer's ids are made from its text again",
@@ -128,20 +127,6 @@ MISTAKES = [
     ("", "credit overwrites it",
      [(EXPERIENCE, "answer.reward = sample.reward;", "answer.reward = MISTAKE ? credits[static_cast<std::size_t>(turn.index)] : sample.reward;")],
      [test("rl", "Experience.CreditByTheThreeRules")]),
-    ("Conversations ahead are sampled by the weights that the rule says", "they wait for newer ones",
-     [(AHEAD, "const std::int64_t wanted = step - 1 - place_.options.ahead;",
-       "const std::int64_t wanted = step - (MISTAKE ? 0 : 1) - place_.options.ahead;")],
-     [test("rl", "RolloutAhead.EachStepIsHeldByExactlyTheWeightsThatTheRuleSays")]),
-    ("", "the sampler ahead keeps the weights that it had first",
-     [("src/learn/learner/sampler.cpp", "  if (version_ == weights.version) return", "  if (version_ == weights.version || (MISTAKE && version_ >= 0)) return")],
-     [test("learner", "Learner.TheSamplerKeepsTheWeightsThatItWasGiven"),
-      test("rl", "RolloutAhead.EachStepIsHeldByExactlyTheWeightsThatTheRuleSays")]),
-    ("", "a checkpoint's older weights are not read, conversations ahead are sampled by its newest",
-     [(LOOP, "      if (options_.ahead > 0) {\n", "      if (options_.ahead > 0 && !MISTAKE) {\n")],
-     [test("rl", "RolloutAhead.ResumedIsBitForBitUndisturbed")]),
-    ("", "they count as if the weights before the update had sampled them ahead",
-     [(UPDATE, "importance_weights(tokens.old, tokens.sampled,", "importance_weights(tokens.old, MISTAKE ? tokens.old : tokens.sampled,")],
-     [test("rl", "RolloutAhead.EachStepIsHeldByExactlyTheWeightsThatTheRuleSays")]),
 ]
 
 HEAD = """# Mistakes that are easily made, and the tests that notice them
