@@ -93,8 +93,10 @@ TEST(ConverseCommands, OptimizeWithABudgetSearches) {
   Json again = Json::parse(run(search({"--json", "--store", store})).output);
   EXPECT_EQ(again["rounds_before"], json["rounds"]);
   again["rounds_before"] = json["rounds_before"];
+  // Seconds pass each time anew.
   again["seconds"] = json["seconds"];
-  EXPECT_EQ(again, json);
+  for (std::size_t i = 0; i < json["gains"].size(); ++i) again["gains"][i]["seconds"] = json["gains"][i]["seconds"];
+  EXPECT_TRUE(again == json);
   const std::string said = run(search({"--store", store})).output;
   for (const char* part : {"The device allows", "budget of verdicts is used up", "__global__"})
     EXPECT_NE(said.find(part), std::string::npos) << part << " in " << said;

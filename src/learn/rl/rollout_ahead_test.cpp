@@ -196,7 +196,8 @@ TEST(RolloutAhead, ResumedIsBitForBitUndisturbed) {
 
 TEST(RolloutAheadSlow, ResumedAnywhereIsBitForBitUndisturbed) {
   for (const Algorithm algorithm : {Algorithm::dapo, Algorithm::ppo})
-    for (const std::int64_t ahead : {1, 2, 3})
+    for (const std::int64_t ahead :
+         thorough_tests() ? std::vector<std::int64_t>{1, 2, 3} : std::vector<std::int64_t>{2})
       for (const bool stored : {true, false})
         expect_same_bits_when_resumed(options_ahead(ahead, algorithm), stored, {0, 1, 2, 4});
 }
