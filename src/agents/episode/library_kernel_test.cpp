@@ -39,7 +39,8 @@ TEST(LibraryKernel, IsTheBaselineOfATaskWithoutANaiveKernel) {
   ASSERT_TRUE(episode.best);
   const Verdict& best = verdict_of(episode, *episode.best);
   ASSERT_TRUE(best.speedup_naive);
-  EXPECT_NEAR(*best.speedup_naive, *episode.library->verdict->time_us / *best.time_us, 1e-6);
+  // Times are modelled from blocks at secret places, which are others for a baseline.
+  EXPECT_NEAR(*best.speedup_naive, *episode.library->verdict->time_us / *best.time_us, 1e-3);
   EXPECT_EQ(writer_of(episode, *episode.best), KernelWriter::agent);
   const auto json = to_json(episode);
   EXPECT_EQ(json["baseline"]["name"], "library");
@@ -56,7 +57,7 @@ TEST(LibraryKernel, IsWhatAConversationMayBeginWith) {
       Scripted(fast_script).run_one(request_of(row_sum_without_naive(), LibraryUse::begin), two_turns());
   EXPECT_EQ(writer_of(episode, -1), KernelWriter::library);
   ASSERT_NE(episode.given_verdict, nullptr);
-  EXPECT_NEAR(episode.given_verdict->speedup_naive.value_or(0), 1, 1e-9);
+  EXPECT_NEAR(episode.given_verdict->speedup_naive.value_or(0), 1, 1e-3);
   EXPECT_EQ(episode.turns.at(0).role, AgentRole::optimizer);
   EXPECT_EQ(purpose_of(episode, episode.turns[0]), "improves the library's kernel");
   EXPECT_EQ(to_json(episode)["given"]["writer"], "library");
