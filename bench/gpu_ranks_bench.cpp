@@ -288,8 +288,11 @@ int run(const Arguments& arguments) {
 }  // namespace
 }  // namespace kw
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   // Which of the CPU's instructions work is found by this very program, started again.
   if (const auto code = kw::run_if_reference_worker(argc, argv)) return *code;
   return kw::run(kw::read(argc, argv));
+} catch (const std::exception& problem) {
+  std::fprintf(stderr, "gpu_ranks_bench: %s\n", problem.what());
+  return 1;
 }
