@@ -96,6 +96,7 @@ inline std::vector<CorpusKernel> read_corpus(const std::string& folder) {
     if (entry.path().extension() == ".cu") paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   std::vector<CorpusKernel> kernels;
+  kernels.reserve(paths.size());
   for (const auto& path : paths) kernels.push_back(CorpusKernel::read(path));
   return kernels;
 }
