@@ -35,7 +35,7 @@ struct Factor {
 // How the products are computed.
 enum class Arithmetic : std::uint8_t {
   bfloat16_parts,  // of float32: a value is the sum of two bfloat16 numbers
-  tf32_parts,      // of float32: of two numbers of TF32, nearly as good as float32 itself, at about three quarters of the speed
+  tf32_parts,      // of float32: of two numbers of TF32, nearly as good as float32, at three quarters of the speed
   float16,
   bfloat16,
 };

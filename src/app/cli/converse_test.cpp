@@ -74,6 +74,24 @@ std::vector<std::string> search(std::vector<std::string> more) {
   return arguments;
 }
 
+TEST(ConverseCommands, OptimizeRefusesBudgetsThatAreNone) {
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"--verdicts", "0"},
+                                             {"--verdicts", "99999999999999999999"},
+                                             {"--minutes", "nan"},
+                                             {"--minutes", "-1"},
+                                             {"--filter", "nan"},
+                                             {"--patience", "many"}}) {
+    std::vector<std::string> arguments{"optimize", "row_sum"};
+    arguments.insert(arguments.end(), wrong.begin(), wrong.end());
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << wrong[0] << " " << wrong[1];
+    EXPECT_NE((outcome.error_output + outcome.output).find("'" + wrong[1] + "' is not a number from"),
+              std::string::npos)
+        << outcome.error_output << outcome.output;
+  }
+}
+
 TEST(ConverseCommands, OptimizeWithABudgetSearches) {
   const TemporaryFolder folder;
   const std::string store = (folder.path() / "search.db").string(), best = (folder.path() / "best.cu").string(),

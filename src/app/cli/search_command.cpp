@@ -191,22 +191,32 @@ SearchLimit limit_of(const Task& task, JudgeSession& session) {
   return search_limit(task, judging.profile);
 }
 
+// CLI11's own ranges let "nan" pass, and say what is beyond them with three hundred digits.
+CLI::Validator between(double low, double high) {
+  return {[low, high](std::string& text) {
+            double value = 0;
+            const bool inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+            return inside ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, low, high);
+          },
+          fmt::format("[{} to {}]", low, high)};
+}
+
 }  // namespace
 
 void add_search_options(CLI::App& command, SearchArguments& arguments) {
   command
       .add_option("--minutes", arguments.minutes,
                   "search for so long instead of a conversation: a population of kernels")
-      ->check(CLI::PositiveNumber)
+      ->check(between(0.01, 100'000))
       ->group("Search");
   command
       .add_option("--verdicts", arguments.verdicts,
                   "search with so many verdicts; the same seed then gives the same search, where times are modelled")
-      ->check(CLI::PositiveNumber)
+      ->check(between(1, 1'000'000))
       ->group("Search");
   command.add_option("--patience", arguments.patience, "end the search when so many verdicts gained nothing; 0: never")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(between(0, 1'000'000))
       ->group("Search");
   command
       .add_option("--operators", arguments.operators,
@@ -217,7 +227,7 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
       .add_option("--filter", arguments.filter,
                   "on a GPU, measure what the model expects within this factor of the best; 0: every right kernel")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(between(0, 1'000))
       ->group("Search");
 }
 
