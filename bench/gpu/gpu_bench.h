@@ -33,6 +33,9 @@ std::shared_ptr<const Task> task_named(const std::string& name);
 std::vector<Job> suite_jobs();
 std::vector<Job> corpus_jobs(const std::string& folder, const std::string& kind);
 void append(std::vector<Job>& jobs, std::vector<Job> more);
+// Jobs of every third task, or all with KW_THOROUGH (base/test_length.h): answers and inputs of a task are made once,
+// however many kernels come, and take longer than many kernels.
+void keep_third_of_tasks(std::vector<Job>& jobs);
 // Another text that compiles to the same kernels, so that no cache knows it.
 std::string renewed(const std::string& text, std::size_t number);
 

@@ -47,6 +47,7 @@ void soak(Bench& bench, int kernels) {
   Judge judge(*bench.service, options);
   std::vector<Job> good = suite_jobs();
   append(good, corpus_jobs("correct", "correct"));
+  keep_third_of_tasks(good);
   std::vector<Job> jobs;
   const auto faults = fault_bodies();
   Random random(11);

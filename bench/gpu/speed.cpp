@@ -20,10 +20,7 @@ void speed(Bench& bench, int kernels, const std::string& only) {
   bench.start(false, false);
   std::vector<Job> good = suite_jobs();
   append(good, corpus_jobs("correct", "correct"));
-  // Every third task: answers and inputs of a task are made once, however many kernels come.
-  std::map<std::string, std::size_t> numbers;
-  for (const Job& job : good) numbers.emplace(job.task->name, numbers.size());
-  std::erase_if(good, [&](const Job& job) { return numbers.at(job.task->name) % 3 != 0; });
+  keep_third_of_tasks(good);
   Table table({"what", "kernels", "seconds", "kernels/s", "cores busy", "median ms", "GPU ms a kernel", "not correct"});
   std::map<std::string, std::vector<double>> stages;
   struct Mode {

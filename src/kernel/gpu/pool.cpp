@@ -54,8 +54,9 @@ void GpuPool::keep_ready() {
     GpuTurns* turns = turns_.get();
     lock.unlock();
     const std::uint64_t resident = options_.resident_bytes > 0 ? options_.resident_bytes
-                                   : memory > 0                ? memory / 10
-                                                               : std::uint64_t{1} << 30;
+                                   : memory > 0
+                                       ? memory / static_cast<std::uint64_t>(std::max(10, 4 * options_.workers))
+                                       : std::uint64_t{1} << 30;
     // A context that is being made would disturb a timing run. Several are made in the time of one.
     if (turns != nullptr) turns->begin_shared();
     std::vector<Result<std::unique_ptr<GpuWorker>>> starting;

@@ -126,7 +126,9 @@ GpuTask::Made GpuTask::known_or_made(const Wanted& wanted, const std::set<InputK
   std::lock_guard lock(full_mutex_);
   const auto known = full_.find(wanted);
   if (known != full_.end()) return known->second;
-  return full_.emplace(wanted, make_full_size(wanted, fair, turns)).first->second;
+  Made made = make_full_size(wanted, fair, turns);
+  if (!made.ok() && is_want_of_memory(made.error())) return made;  // of the moment: the next kernel asks again
+  return full_.emplace(wanted, std::move(made)).first->second;
 }
 
 GpuTask::Made GpuTask::make_full_size(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns) {
@@ -177,13 +179,24 @@ Result<bool> GpuTask::answer(const std::vector<InputTensor>& inputs, Device devi
   const std::vector<InputTensor> coarser = device == Device::gpu ? rounded_there(inputs) : coarse_inputs(inputs);
   std::unique_ptr<PreparedInputs> prepared;
   std::vector<OutputTensor> own, coarse;
-  {
-    const SharedTurn turn(turns);
+  const auto answer_all = [&]() -> Result<void> {
     KW_TRY(prepared, reference->prepare(inputs, device));
     KW_TRY(one.truth, answers(*prepared, Precision::truth));
     KW_TRY(own, answers(*prepared, Precision::task_dtype));
     KW_TRY(const auto coarse_prepared, reference->prepare(coarser, device));
     KW_TRY(coarse, answers(*coarse_prepared, Precision::truth));
+    return {};
+  };
+  const auto answered = [&] {
+    const SharedTurn turn(turns);
+    return answer_all();
+  }();
+  if (!answered.ok()) {
+    if (!is_want_of_memory(answered.error())) return answered.error();
+    // Others hold it for their kernels and give it back.
+    prepared.reset();
+    const AloneTurn turn(turns);
+    KW_TRY_VOID(answer_all());
   }
   for (std::size_t i = 0; i < one.truth.size() && one.mix; ++i)
     if (!is_finite(own[i]) || !reference_copes({{one.truth[i], own[i], coarse[i]}})) return false;

@@ -38,7 +38,12 @@ class GpuTrial {
   // While the GPU works for this kernel; not while its results are compared.
   template <class Work>
   auto in_turn(const Work& work) {
-    const SharedTurn turn(backend_.pool_->turns());
+    {
+      const SharedTurn turn(backend_.pool_->turns());
+      auto done = work();
+      if (done.end != GpuEnd::no_memory) return done;
+    }
+    const AloneTurn turn(backend_.pool_->turns());
     return work();
   }
 

@@ -34,6 +34,11 @@ Result<std::unique_ptr<Reference>> make_elementwise_reference(const Task& lines)
   return std::unique_ptr<Reference>(std::move(made));
 }
 
+bool is_want_of_memory(const Error& error) {
+  // By the text: it comes from PyTorch's allocator, through another process.
+  return error.message.find("out of memory") != std::string::npos;
+}
+
 Result<std::string> torch_version() {
   KW_TRY(const ReferenceFacts facts, reference_facts());
   return facts.torch_version;

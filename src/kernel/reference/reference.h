@@ -101,6 +101,9 @@ Result<std::unique_ptr<Reference>> make_reference(const Task& task);
 // their places in one line each, in a task of such lines.
 Result<std::unique_ptr<Reference>> make_elementwise_reference(const Task& lines);
 
+// Whether a reference had no memory left on its device: it may have some when others have ended.
+bool is_want_of_memory(const Error& error);
+
 // "2.11.0", or why libtorch cannot be loaded.
 Result<std::string> torch_version();
 

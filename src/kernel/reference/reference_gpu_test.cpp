@@ -212,6 +212,8 @@ TEST_F(ReferenceGpu, WantOfMemoryAndWrongTextAreErrors) {
     const auto reference = make_reference(task_with(body));
     EXPECT_TRUE(reference.ok()) << to_string(reference.error());
     const auto answer = (*reference)->run(*inputs, sizes, Precision::truth, Device::gpu);
+    const bool wants_memory = body.find("1000000000000") != std::string::npos;
+    EXPECT_EQ(!answer.ok() && is_want_of_memory(answer.error()), wants_memory) << body;
     return answer.ok() ? "no error" : to_string(answer.error());
   };
   const std::string memory = message("return torch.zeros([1000000000000], device=x.device)[:100] + x");
