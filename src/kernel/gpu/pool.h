@@ -19,8 +19,8 @@ namespace kw {
 struct GpuPoolOptions {
   int workers = 2;  // lent at the same time
   int spares = 1;   // beyond that, ready
-  std::uint64_t resident_bytes =
-      0;  // of inputs for each worker; 0: a tenth of the device's memory, a quarter for all together
+  // Of inputs for each worker; 0: a tenth of the device's memory, and a quarter of it for all together.
+  std::uint64_t resident_bytes = 0;
   // Reading the hardware's counters needs the user's own rights, which a namespace takes: see Confinement.
   bool counters = false;
 };
