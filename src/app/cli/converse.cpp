@@ -233,7 +233,7 @@ void add_optimize_options(CLI::App& command, ConverseArguments& arguments) {
           "what the target is stated against: the task's naive kernel (the library's, where it has none), the one of "
           "--kernel, or PyTorch (measured)")
       ->capture_default_str()
-      ->check(CLI::IsMember({"naive", "given", "pytorch"}));
+      ->check(CLI::IsMember({"naive", "given", "pytorch", "pytorch_tf32"}));
   command.add_flag("--tell-target", arguments.tell_target, "name the target in the prompts");
   command
       .add_option("--from", arguments.from,

@@ -93,7 +93,7 @@ void add_reward_command(CLI::App& app, Context& context) {
   reward->add_option("--target", arguments->target, "speedup over the baseline that earns a full speed reward");
   reward
       ->add_option("--baseline", arguments->baseline, "what speedups are stated against; given: the kernel of --given")
-      ->check(CLI::IsMember({"naive", "given", "pytorch"}))
+      ->check(CLI::IsMember({"naive", "given", "pytorch", "pytorch_tf32"}))
       ->capture_default_str();
   reward->add_option("--weight", arguments->weights, "change a weight, as in speed=0.5; may be repeated");
   reward->add_flag("--gate", arguments->gate, "zero unless the kernel compiles and is correct, whatever the formula");

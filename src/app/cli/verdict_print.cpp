@@ -46,14 +46,29 @@ void print_resources(const Verdict& verdict) {
 
 void print_times(const Verdict& verdict, Baseline naive) {
   if (verdict.times.empty()) return;
-  Table table({"size", "time", "from", "to", std::string(name_of(naive)), "speedup", "limited by"},
-              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  Table table({"size", "time", "from", "to", std::string(name_of(naive)), "speedup", "of the limit", "limited by"},
+              {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right, Align::right});
   for (const SizedTime& time : verdict.times)
     table.add({to_string(time.sizes), fmt::format("{:.2f} us", time.time_us),
                fmt::format("{:.2f}", time.interval_us.low), fmt::format("{:.2f}", time.interval_us.high),
                time.naive_us ? fmt::format("{:.2f} us", *time.naive_us) : "?",
-               time.naive_us ? fmt::format("{:.2f} x", *time.naive_us / time.time_us) : "?", time.limiter});
-  std::cout << fmt::format("Time, {} on {}:\n", verdict.time_source, verdict.profile) << table.text() << "\n";
+               time.naive_us ? fmt::format("{:.2f} x", *time.naive_us / time.time_us) : "?",
+               time.limit_us > 0 ? fmt::format("{:.0f} %", 100 * std::min(time.limit_us / time.time_us, 1.0)) : "?",
+               time.limiter});
+  std::cout << fmt::format("Time, {} on {}:\n", verdict.time_source, verdict.profile) << table.text();
+  if (const SizedTime& first = verdict.times.front(); first.limit_us > 0)
+    std::cout << fmt::format("the limit at {}: {:.2f} us, {}\n", to_string(first.sizes), first.limit_us, first.limit);
+  std::cout << "\n";
+}
+
+void print_pytorch(const Verdict& verdict) {
+  if (!verdict.speedup_pytorch) return;
+  std::string line = fmt::format("{:.2f} x {} eager", *verdict.speedup_pytorch, words_of(Baseline::pytorch));
+  if (const auto& interval = verdict.speedup_pytorch_interval)
+    line += fmt::format(" ({:.2f} to {:.2f})", interval->low, interval->high);
+  if (verdict.speedup_pytorch_tf32)
+    line += fmt::format("; {:.2f} x {}", *verdict.speedup_pytorch_tf32, words_of(Baseline::pytorch_tf32));
+  std::cout << line << "\n";
 }
 
 void print_bars(const Verdict& verdict) {
@@ -118,8 +133,7 @@ void print_verdict(const Verdict& verdict, Baseline naive) {
     std::cout << fmt::format("{:.2f} us ({}); no speedup is known\n", *verdict.time_us, verdict.time_source);
   else if (const std::string reason = missing_time_reason(verdict); !reason.empty())
     std::cout << "no time: " << reason << "\n";
-  if (verdict.speedup_pytorch)
-    std::cout << fmt::format("{:.2f} x {} eager\n", *verdict.speedup_pytorch, words_of(Baseline::pytorch));
+  print_pytorch(verdict);
   std::cout << fmt::format("judged in {:.0f} ms{}\n", verdict.judge_ms, verdict.from_cache ? " (from the cache)" : "");
 }
 

@@ -17,6 +17,7 @@ constexpr std::array baseline_words{
     BaselineWords{Baseline::given, "given", "the given kernel"},
     BaselineWords{Baseline::pytorch, "pytorch", "PyTorch"},
     BaselineWords{Baseline::library, "library", "the library's kernel"},
+    BaselineWords{Baseline::pytorch_tf32, "pytorch_tf32", "PyTorch with TF32"},
 };
 
 std::optional<double> time_ratio(const Verdict* other, const Verdict& verdict) {
@@ -52,6 +53,10 @@ std::optional<Speedup> speedup_over(Baseline baseline, const Verdict& verdict, c
       break;
     case Baseline::pytorch:
       factor = verdict.speedup_pytorch;
+      interval = verdict.speedup_pytorch_interval;
+      break;
+    case Baseline::pytorch_tf32:
+      factor = verdict.speedup_pytorch_tf32;
       break;
     case Baseline::given:
     case Baseline::library:

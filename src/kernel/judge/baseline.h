@@ -12,10 +12,11 @@
 namespace kw {
 
 enum class Baseline : std::uint8_t {
-  naive,    // the task's naive kernel; measured times: side by side with it
-  given,    // the kernel that somebody began with, or that an Optimizer was shown
-  pytorch,  // PyTorch eager; only where times are measured
-  library,  // the same task by a library's kernel, which somebody has had judged
+  naive,         // the task's naive kernel; measured times: side by side with it
+  given,         // the kernel that somebody began with, or that an Optimizer was shown
+  pytorch,       // PyTorch eager; only where times are measured
+  library,       // the same task by a library's kernel, which somebody has had judged
+  pytorch_tf32,  // PyTorch eager whose products of float32 are rounded to TF32: faster, and less exact than we allow
 };
 
 std::vector<std::string> baseline_names();

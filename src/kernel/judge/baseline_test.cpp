@@ -8,7 +8,7 @@ namespace kw {
 namespace {
 
 TEST(Baseline, HasANameThatIsReadBack) {
-  ASSERT_EQ(baseline_names().size(), 4u);
+  ASSERT_EQ(baseline_names().size(), 5u);
   for (const std::string& name : baseline_names()) {
     const auto baseline = baseline_from_name(name);
     ASSERT_TRUE(baseline);
@@ -29,12 +29,16 @@ TEST(Baseline, SpeedupsAreThoseOfTheVerdictOrOfTwoTimes) {
   verdict.speedup_naive = 2;
   verdict.speedup_interval = Interval{0.9, 2.5};
   verdict.speedup_pytorch = 3;
+  verdict.speedup_pytorch_interval = Interval{2.5, 3.5};
+  verdict.speedup_pytorch_tf32 = 0.5;
   other.time_us = 40;
   const auto naive = speedup_over(Baseline::naive, verdict);
   ASSERT_TRUE(naive);
   EXPECT_EQ(naive->factor, 2);
   EXPECT_FALSE(naive->shows_difference());
   EXPECT_EQ(speedup_over(Baseline::pytorch, verdict)->factor, 3);
+  EXPECT_TRUE(speedup_over(Baseline::pytorch, verdict)->shows_difference());
+  EXPECT_EQ(speedup_over(Baseline::pytorch_tf32, verdict)->factor, 0.5);
   EXPECT_EQ(speedup_over(Baseline::given, verdict, &other)->factor, 4);
   EXPECT_EQ(speedup_over(Baseline::library, verdict, &other)->factor, 4);
   EXPECT_TRUE(speedup_over(Baseline::given, verdict, &other)->shows_difference());

@@ -266,6 +266,36 @@ TEST(GpuTimes, ASpeedupIsClaimedOnlyWhenItsIntervalExcludesOne) {
   EXPECT_TRUE(verdict.faster_than_naive);
 }
 
+TEST(GpuTimes, OtherBaselinesAndTheLimitAreMeansOverSizes) {
+  TimeReply reply;
+  reply.candidate_us.assign(12, 10.0);
+  Verdict verdict;
+  for (const double factor : {2.0, 8.0}) {
+    SizedTime time = sized_time({{"n", 8}}, reply);
+    time.pytorch_us = 10 * factor;
+    time.pytorch_interval_us = Interval{9 * factor, 11 * factor};
+    time.pytorch_tf32_us = 5 * factor;
+    time.limit_us = 20 / factor;  // 10 and 2.5
+    verdict.times.push_back(time);
+  }
+  summarise_times(verdict);
+  EXPECT_NEAR(*verdict.speedup_pytorch, 4, 1e-9);
+  EXPECT_NEAR(*verdict.speedup_pytorch_tf32, 2, 1e-9);
+  EXPECT_NEAR(*verdict.share_of_limit, 0.5, 1e-9);
+  // The kernel's own interval widens it: the two were not timed in turns.
+  EXPECT_LT(verdict.speedup_pytorch_interval->low, 3.6);
+  EXPECT_GT(verdict.speedup_pytorch_interval->high, 4.4);
+  const auto again = verdict_from_json(to_json(verdict));
+  ASSERT_TRUE(again.ok()) << to_string(again.error());
+  EXPECT_EQ(to_json(*again).dump(), to_json(verdict).dump());
+  verdict.times[1].limit_us = 0;
+  verdict.times[1].pytorch_tf32_us.reset();
+  verdict.share_of_limit.reset();
+  verdict.speedup_pytorch_tf32.reset();
+  summarise_times(verdict);
+  EXPECT_FALSE(verdict.share_of_limit || verdict.speedup_pytorch_tf32) << "one size does not have it";
+}
+
 TEST(LargeInputs, KeepTheDistributionAndThePromises) {
   const Task task = parse_task(R"(
 name: t

@@ -34,6 +34,9 @@ bool GpuTrial::measure() {
   if (std::find(flags.begin(), flags.end(), "below_roofline") != flags.end()) {
     verdict_.speedup_naive.reset();
     verdict_.speedup_pytorch.reset();
+    verdict_.speedup_pytorch_interval.reset();
+    verdict_.speedup_pytorch_tf32.reset();
+    verdict_.share_of_limit.reset();
     verdict_.speedup_interval.reset();
     verdict_.faster_than_naive = false;
   }
@@ -52,12 +55,15 @@ bool GpuTrial::measure() {
 }
 
 // The floor of the device that is there, whatever its name.
-void GpuTrial::note_floor(const SizedTime& time) {
+void GpuTrial::note_floor(SizedTime& time) {
   DeviceCeiling ceiling = ceiling_of(backend_.facts());
   ceiling.dram_gb_per_s = std::max(ceiling.dram_gb_per_s, subject_.dram_gb_per_s);
   const Floor floor = floor_of(subject_.task, time.sizes, ceiling, subject_.loaded_share);
   // A floor above the naive kernel's time would be a wrong one.
-  if (time.time_us >= believable * floor.us || (time.naive_us && floor.us > *time.naive_us)) return;
+  if (time.naive_us && floor.us > *time.naive_us) return;
+  time.limit_us = floor.us;
+  time.limit = floor.what;
+  if (time.time_us >= believable * floor.us) return;
   verdict_.flags.push_back("below_roofline");
   VerdictFinding finding;
   finding.kind = "below_roofline";
@@ -107,7 +113,14 @@ bool GpuTrial::measure_size(std::size_t train_size) {
   if (!check_timed_outputs(*full, answer.value)) return false;
 
   SizedTime time = sized_time(full->sizes, answer.value);
-  time.pytorch_us = full->pytorch_us;
+  if (full->pytorch) {
+    time.pytorch_us = full->pytorch->us;
+    time.pytorch_interval_us = full->pytorch->interval_us;
+  }
+  if (full->pytorch_tf32) {
+    time.pytorch_tf32_us = full->pytorch_tf32->us;
+    time.pytorch_tf32_interval_us = full->pytorch_tf32->interval_us;
+  }
   if (backend_.rates_.to_device_gb_per_s > 0 && backend_.rates_.to_host_gb_per_s > 0)
     time.transfer_us = static_cast<double>(full->input_bytes) / backend_.rates_.to_device_gb_per_s / 1000 +
                        static_cast<double>(full->output_bytes) / backend_.rates_.to_host_gb_per_s / 1000;

@@ -207,16 +207,23 @@ Result<bool> GpuTask::answer(const std::vector<InputTensor>& inputs, Device devi
   if (one.mix && !task_.tolerance)
     for (ErrorBound& bound : one.bounds) bound = {bound.relative * unusual_slack, bound.absolute * unusual_slack};
   if (!want_pytorch_ || device != Device::gpu || one.mix) return true;
+  one.pytorch = pytorch_time(*reference, *prepared, one.sizes, false, turns);
+  const auto is_float = [](const TensorSpec& input) { return input.dtype == Dtype::float32 && !input.is_scalar(); };
+  if (std::any_of(task_.inputs.begin(), task_.inputs.end(), is_float))
+    one.pytorch_tf32 = pytorch_time(*reference, *prepared, one.sizes, true, turns);
+  return true;
+}
+
+std::optional<TimeAndInterval> GpuTask::pytorch_time(Reference& reference, const PreparedInputs& inputs,
+                                                     const Sizes& sizes, bool tf32, GpuTurns& turns) const {
   TimingOptions timing;
   timing.budget_ms = pytorch_budget_ms;
+  timing.allow_tf32 = tf32;
   const AloneTurn turn(turns);
-  const auto times = reference->time_us(*prepared, one.sizes, timing);
-  if (times.ok()) {
-    one.pytorch_us = median(times->trials_us);
-  } else {
-    log_event(LogLevel::warn, "pytorch_not_timed", {{"task", task_.name}, {"reason", times.error().message}});
-  }
-  return true;
+  const auto times = reference.time_us(inputs, sizes, timing);
+  if (times.ok()) return TimeAndInterval{median(times->trials_us), time_interval(times->trials_us)};
+  log_event(LogLevel::warn, "pytorch_not_timed", {{"task", task_.name}, {"reason", times.error().message}});
+  return std::nullopt;
 }
 
 std::chrono::milliseconds GpuTask::naive_limit(std::size_t train_size) {

@@ -16,6 +16,7 @@
 #include "kernel/gpu/turns.h"
 #include "kernel/gpu/worker_process.h"
 #include "kernel/judge/case_book.h"
+#include "kernel/judge/gpu_times.h"
 #include "kernel/judge/kernel_build.h"
 #include "kernel/judge/unusual_inputs.h"
 
@@ -37,7 +38,7 @@ struct FullSizeCase {
   Positions timed_places;
   std::vector<OutputTensor> timed_truth;
   std::uint64_t input_bytes = 0, output_bytes = 0;
-  std::optional<double> pytorch_us;  // eager; unknown when it could not be timed
+  std::optional<TimeAndInterval> pytorch, pytorch_tf32;  // eager; unknown when it could not be timed
 };
 
 // A kernel ready for the device.
@@ -88,6 +89,8 @@ class GpuTask {
   using Made = Result<std::shared_ptr<const FullSizeCase>>;
   Made make_full_size(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns);
   Made known_or_made(const Wanted& wanted, const std::set<InputKind>& fair, GpuTurns& turns);
+  std::optional<TimeAndInterval> pytorch_time(Reference& reference, const PreparedInputs& inputs, const Sizes& sizes,
+                                              bool tf32, GpuTurns& turns) const;
   // False: the inputs are unusual, and the reference does not cope with them.
   Result<bool> answer(const std::vector<InputTensor>& inputs, Device device, GpuTurns& turns, FullSizeCase& one);
 

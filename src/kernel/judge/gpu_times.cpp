@@ -42,7 +42,7 @@ void summarise_times(Verdict& verdict) {
     bool known = true;
     void add(double value) { logs += std::log(value); }
   };
-  Mean time, low, high, speedup, speedup_low, speedup_high, pytorch;
+  Mean time, low, high, speedup, speedup_low, speedup_high, pytorch, pytorch_low, pytorch_high, tf32;
   for (const SizedTime& each : verdict.times) {
     time.add(each.time_us);
     low.add(each.interval_us.low);
@@ -54,10 +54,17 @@ void summarise_times(Verdict& verdict) {
     } else {
       speedup.known = false;
     }
-    if (each.pytorch_us) {
+    if (each.pytorch_us && each.pytorch_interval_us) {
       pytorch.add(*each.pytorch_us / each.time_us);
+      pytorch_low.add(each.pytorch_interval_us->low / each.interval_us.high);
+      pytorch_high.add(each.pytorch_interval_us->high / each.interval_us.low);
     } else {
       pytorch.known = false;
+    }
+    if (each.pytorch_tf32_us) {
+      tf32.add(*each.pytorch_tf32_us / each.time_us);
+    } else {
+      tf32.known = false;
     }
   }
   const auto count = static_cast<double>(verdict.times.size());
@@ -70,7 +77,21 @@ void summarise_times(Verdict& verdict) {
     verdict.speedup_interval = Interval{of(speedup_low), of(speedup_high)};
     verdict.faster_than_naive = verdict.speedup_interval->low > 1;
   }
-  if (pytorch.known) verdict.speedup_pytorch = of(pytorch);
+  if (pytorch.known) {
+    verdict.speedup_pytorch = of(pytorch);
+    verdict.speedup_pytorch_interval = Interval{of(pytorch_low), of(pytorch_high)};
+  }
+  if (tf32.known) verdict.speedup_pytorch_tf32 = of(tf32);
+  note_share_of_limit(verdict);
+}
+
+void note_share_of_limit(Verdict& verdict) {
+  double logs = 0;
+  for (const SizedTime& each : verdict.times) {
+    if (each.limit_us <= 0) return;
+    logs += std::log(std::min(each.limit_us / each.time_us, 1.0));
+  }
+  if (!verdict.times.empty()) verdict.share_of_limit = std::exp(logs / static_cast<double>(verdict.times.size()));
 }
 
 }  // namespace kw

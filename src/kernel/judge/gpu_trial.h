@@ -31,7 +31,7 @@ class GpuTrial {
   bool run_full_size(const FullSizeCase& full, std::size_t train_size, double& time_us);
   bool measure();
   bool measure_size(std::size_t train_size);
-  void note_floor(const SizedTime& time);
+  void note_floor(SizedTime& time);
   bool check_timed_outputs(const FullSizeCase& full, const TimeReply& reply);
   void profile();
 

@@ -11,6 +11,7 @@
 #include "kernel/judge/floor.h"
 #include "kernel/judge/full_size.h"
 #include "kernel/judge/full_size_run.h"
+#include "kernel/judge/gpu_times.h"
 #include "kernel/judge/judge.h"
 #include "kernel/judge/missing_time.h"
 #include "kernel/judge/task_entry.h"
@@ -66,7 +67,10 @@ std::uint64_t secret_seed(const std::string& secret, const KernelBuild& build) {
 // No modelled time is below what the task needs at least. A floor above the naive kernel's time would be a wrong one.
 void raise_to_floor(const Floor& floor, const std::optional<double>& naive_us, SizedTime& time, double& slow_us,
                     Verdict& verdict) {
-  if (time.time_us >= floor.us || (naive_us && floor.us > *naive_us)) return;
+  if (naive_us && floor.us > *naive_us) return;
+  time.limit_us = floor.us;
+  time.limit = floor.what;
+  if (time.time_us >= floor.us) return;
   add_flag(verdict, below_roofline);
   add_hint(verdict, below_roofline,
            fmt::format("the modelled time at {} was {:.2f} us, but {} take {:.2f} us: that is taken instead",
@@ -218,6 +222,7 @@ void Judge::add_times(TaskEntry& entry, const KernelBuild& build, const std::vec
   if (verdict.times.empty()) return;
   const auto count = static_cast<double>(verdict.times.size());
   verdict.time_source = "modelled";
+  note_share_of_limit(verdict);
   verdict.time_us = std::exp(logs.time / count);
   verdict.time_interval_us = Interval{std::exp(logs.low / count), std::exp(logs.high / count)};
   if (logs.naive_known)

@@ -25,6 +25,9 @@ void forget_times(Verdict& verdict) {
   verdict.time_interval_us.reset();
   verdict.speedup_naive.reset();
   verdict.speedup_pytorch.reset();
+  verdict.speedup_pytorch_interval.reset();
+  verdict.speedup_pytorch_tf32.reset();
+  verdict.share_of_limit.reset();
   verdict.speedup_interval.reset();
   verdict.faster_than_naive = false;
   verdict.limiter.clear();

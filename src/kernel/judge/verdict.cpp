@@ -67,16 +67,25 @@ Json resources_json(const KernelUse& use) {
           {"occupancy_limiter", use.occupancy_limiter}};
 }
 
+Json optional_interval_json(const std::optional<Interval>& interval) {
+  return interval ? interval_json(*interval) : Json(nullptr);
+}
+
 Json time_json(const SizedTime& time) {
   Json json{{"size", sizes_json(time.sizes)},
             {"time_us", number(time.time_us)},
             {"time_interval_us", interval_json(time.interval_us)},
             {"naive_us", number(time.naive_us)},
             {"limiter", time.limiter},
-            {"speedup_interval", time.speedup_interval ? interval_json(*time.speedup_interval) : Json(nullptr)},
+            {"speedup_interval", optional_interval_json(time.speedup_interval)},
             {"pytorch_us", number(time.pytorch_us)},
             {"transfer_us", time.transfer_us},
-            {"rounds", time.rounds}};
+            {"rounds", time.rounds},
+            {"pytorch_interval_us", optional_interval_json(time.pytorch_interval_us)},
+            {"pytorch_tf32_us", number(time.pytorch_tf32_us)},
+            {"pytorch_tf32_interval_us", optional_interval_json(time.pytorch_tf32_interval_us)},
+            {"limit_us", time.limit_us > 0 ? Json(time.limit_us) : Json(nullptr)},
+            {"limit", time.limit}};
   return json;
 }
 
@@ -112,6 +121,27 @@ std::optional<Interval> optional_interval(const Json& json) {
   return json.is_array() ? std::optional<Interval>(interval_from(json)) : std::nullopt;
 }
 
+// Of a key that older verdicts lack.
+Json or_null(const Json& json, const char* key) { return json.contains(key) ? json.at(key) : Json(nullptr); }
+
+SizedTime time_from(const Json& one) {
+  SizedTime time{sizes_from(one.at("size")),
+                 number_from(one.at("time_us")),
+                 interval_from(one.at("time_interval_us")),
+                 optional_from(one.at("naive_us")),
+                 one.at("limiter"),
+                 optional_interval(one.at("speedup_interval")),
+                 optional_from(one.at("pytorch_us")),
+                 one.at("transfer_us"),
+                 one.at("rounds")};
+  time.pytorch_interval_us = optional_interval(or_null(one, "pytorch_interval_us"));
+  time.pytorch_tf32_us = optional_from(or_null(one, "pytorch_tf32_us"));
+  time.pytorch_tf32_interval_us = optional_interval(or_null(one, "pytorch_tf32_interval_us"));
+  time.limit_us = optional_from(or_null(one, "limit_us")).value_or(0);
+  time.limit = one.value("limit", "");
+  return time;
+}
+
 void read_lists(const Json& json, Verdict& verdict) {
   for (const Json& one : json.at("cases"))
     verdict.cases.push_back({sizes_from(one.at("size")), one.at("hidden"), one.at("seed"),
@@ -125,11 +155,7 @@ void read_lists(const Json& json, Verdict& verdict) {
     verdict.resources.push_back({one.at("kernel"), one.at("registers"), one.at("spill_bytes"), one.at("stack_bytes"),
                                  one.at("shared_bytes"), one.at("grid"), one.at("block"), one.at("occupancy"),
                                  one.at("occupancy_limiter")});
-  for (const Json& one : json.at("times"))
-    verdict.times.push_back({sizes_from(one.at("size")), number_from(one.at("time_us")),
-                             interval_from(one.at("time_interval_us")), optional_from(one.at("naive_us")),
-                             one.at("limiter"), optional_interval(one.at("speedup_interval")),
-                             optional_from(one.at("pytorch_us")), one.at("transfer_us"), one.at("rounds")});
+  for (const Json& one : json.at("times")) verdict.times.push_back(time_from(one));
   for (const Json& one : json.at("terms")) verdict.terms.push_back({one.at("name"), one.at("us")});
   for (const Json& one : json.at("hot_lines"))
     verdict.hot_lines.push_back({one.at("kernel"), one.at("line"), one.at("share"), one.at("reason")});
@@ -173,10 +199,13 @@ Json to_json(const Verdict& verdict) {
   list("resources", verdict.resources, resources_json);
   json["time_us"] = number(verdict.time_us);
   json["time_source"] = verdict.time_source.empty() ? Json(nullptr) : Json(verdict.time_source);
-  json["time_interval_us"] = verdict.time_interval_us ? interval_json(*verdict.time_interval_us) : Json(nullptr);
+  json["time_interval_us"] = optional_interval_json(verdict.time_interval_us);
   json["speedup_naive"] = number(verdict.speedup_naive);
   json["speedup_pytorch"] = number(verdict.speedup_pytorch);
-  json["speedup_interval"] = verdict.speedup_interval ? interval_json(*verdict.speedup_interval) : Json(nullptr);
+  json["speedup_interval"] = optional_interval_json(verdict.speedup_interval);
+  json["speedup_pytorch_interval"] = optional_interval_json(verdict.speedup_pytorch_interval);
+  json["speedup_pytorch_tf32"] = number(verdict.speedup_pytorch_tf32);
+  json["share_of_limit"] = number(verdict.share_of_limit);
   json["faster_than_naive"] = verdict.faster_than_naive;
   json["measured_on"] = verdict.measured_on ? measured_json(*verdict.measured_on) : Json(nullptr);
   list("times", verdict.times, time_json);
@@ -231,6 +260,9 @@ Result<Verdict> verdict_from_json(const Json& json) {
     verdict.speedup_pytorch = optional_from(json.at("speedup_pytorch"));
     verdict.speedup_interval = optional_interval(json.at("speedup_interval"));
     verdict.faster_than_naive = json.at("faster_than_naive");
+    verdict.speedup_pytorch_interval = optional_interval(or_null(json, "speedup_pytorch_interval"));
+    verdict.speedup_pytorch_tf32 = optional_from(or_null(json, "speedup_pytorch_tf32"));
+    verdict.share_of_limit = optional_from(or_null(json, "share_of_limit"));
     if (const Json& on = json.at("measured_on"); on.is_object())
       verdict.measured_on =
           MeasuredOn{on.at("device"),        on.at("driver_version"), on.at("sm_clock_mhz"), on.at("memory_clock_mhz"),

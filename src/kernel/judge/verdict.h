@@ -79,6 +79,13 @@ struct SizedTime {
   std::optional<double> pytorch_us;          // eager
   double transfer_us = 0;                    // inputs to the device and outputs back: not part of the time
   int rounds = 0;
+  // Not timed in turns with the kernel: these intervals are wider for that.
+  std::optional<Interval> pytorch_interval_us{};
+  std::optional<double> pytorch_tf32_us{};  // eager, products of float32 rounded to TF32; where inputs are float32
+  std::optional<Interval> pytorch_tf32_interval_us{};
+  // What the device allows: the least that has to be moved, or multiplied, at its rates on paper. 0: not known.
+  double limit_us = 0;
+  std::string limit{};  // in words
 };
 
 // The machine during a measurement.
@@ -134,7 +141,10 @@ struct Verdict {
   std::optional<double> speedup_naive;
   std::optional<double> speedup_pytorch;
   std::optional<Interval> speedup_interval;  // of speedup_naive
-  bool faster_than_naive = false;            // the interval excludes 1: what a speedup is claimed with
+  std::optional<Interval> speedup_pytorch_interval;
+  std::optional<double> speedup_pytorch_tf32;
+  std::optional<double> share_of_limit;  // of what the device allows, see SizedTime::limit_us
+  bool faster_than_naive = false;        // the interval excludes 1: what a speedup is claimed with
   std::optional<MeasuredOn> measured_on;
   std::vector<SizedTime> times;
   std::string limiter;

@@ -64,8 +64,10 @@ Result<void> check_agreement(const Verdict& verdict) {
   if (verdict.correct && !verdict.compiled) return contradiction("it is correct and does not compile");
   if (verdict.correct && !verdict.findings.empty()) return contradiction("it is correct and has findings");
   if (verdict.time_us && !(*verdict.time_us > 0)) return contradiction("'time_us' is not above 0");
-  for (const auto& speedup : {verdict.speedup_naive, verdict.speedup_pytorch})
+  for (const auto& speedup : {verdict.speedup_naive, verdict.speedup_pytorch, verdict.speedup_pytorch_tf32})
     if (speedup && !(*speedup > 0)) return contradiction("a speedup is not above 0");
+  if (verdict.share_of_limit && !(*verdict.share_of_limit > 0 && *verdict.share_of_limit <= 1))
+    return contradiction("'share_of_limit' is not a share");
   for (const CaseVerdict& one : verdict.cases)
     if (verdict.correct && !one.ok) return contradiction("it is correct and a case is not");
   for (const KernelUse& use : verdict.resources)
