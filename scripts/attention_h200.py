@@ -30,10 +30,12 @@ import time
 
 # batch, heads, length
 SHAPES = [(16, 32, 512), (8, 32, 1024), (16, 16, 1024), (8, 16, 2048), (4, 32, 4096), (4, 16, 8192)]
-# By head size: queries of a block, keys at a time, warps, stages, queries in registers. The first is the library's choice.
-VARIANTS = {
-    64: [None, (128, 128, 4, 2, 0), (64, 64, 4, 2, 1), (128, 64, 8, 2, 1), (128, 64, 4, 3, 0)],
-    128: [None, (128, 64, 4, 2, 0), (128, 32, 4, 3, 0), (64, 64, 4, 2, 1), (128, 64, 8, 2, 1)],
+# By type and head size: queries of a block, keys at a time, warps, stages, queries in registers. None: as the library has them.
+VARIANTS: dict = {
+    ("float16", 64): [None, (128, 128, 4, 2, 0), (64, 64, 4, 2, 1), (128, 64, 8, 2, 1), (128, 64, 4, 3, 0)],
+    ("float16", 128): [None, (128, 64, 4, 2, 0), (128, 32, 4, 3, 0), (64, 64, 4, 2, 1), (128, 64, 8, 2, 1)],
+    ("float32", 64): [None, (128, 32, 8, 2, 0), (64, 64, 4, 2, 0), (128, 32, 4, 2, 0)],
+    ("float32", 128): [None, (64, 32, 4, 2, 0), (128, 16, 8, 2, 0)],
 }
 
 
@@ -53,11 +55,11 @@ def name_of(dtype: str, head: int, causal: bool) -> str:
 
 
 def forms() -> list[tuple[str, int, bool]]:
-    return list(itertools.product(("float16", "bfloat16"), (64, 128), (True, False)))
+    return list(itertools.product(("float16", "bfloat16", "float32"), (64, 128), (True, False)))
 
 
 def variants(dtype: str, head: int, causal: bool) -> list:
-    return VARIANTS[head] if dtype == "float16" else VARIANTS[head][:1]
+    return VARIANTS.get((dtype, head), [None])
 
 
 def with_constants(text: str, variant: tuple) -> str:
@@ -135,7 +137,8 @@ class Measurement:
         self.flops = 4.0 * batch * heads * length * length * head / (2 if self.causal else 1)
         attention = torch.nn.functional.scaled_dot_product_attention
         self.calls = {"pytorch": lambda: attention(*self.inputs, is_causal=self.causal)}
-        for name, backend in (("flash", SDPBackend.FLASH_ATTENTION), ("cudnn", SDPBackend.CUDNN_ATTENTION)):
+        named = (("flash", SDPBackend.FLASH_ATTENTION), ("cudnn", SDPBackend.CUDNN_ATTENTION))
+        for name, backend in named if dtype != "float32" else ():  # which has neither
             def call(backend=backend):
                 with sdpa_kernel(backend):
                     return attention(*self.inputs, is_causal=self.causal)
@@ -164,7 +167,7 @@ class Measurement:
         return torch.softmax(scores, -1) @ v
 
     def coarse(self, x):
-        bits = {self.torch.float16: 7, self.torch.bfloat16: 4}[self.dtype]
+        bits = {self.torch.float16: 7, self.torch.bfloat16: 4, self.torch.float32: 10}[self.dtype]
         whole = x.float().view(self.torch.int32)
         drop = 23 - bits
         return ((whole + (1 << (drop - 1)) - 1 + ((whole >> drop) & 1)) & ~((1 << drop) - 1)).view(self.torch.float32)
@@ -196,9 +199,9 @@ class Measurement:
             far = (out.float() - got["pytorch"].float()).abs().max()
             if not float(far) < 0.05 * float(got["pytorch"].float().abs().max()):
                 worst[name] = math.inf
-        floor, ceiling = (2**-9, 2**-5) if self.dtype == torch.float16 else (2**-6, 2**-3)
+        floor, ceiling, factor = {torch.float16: (2**-9, 2**-5, 3), torch.bfloat16: (2**-6, 2**-3, 3)}.get(self.dtype, (2**-17, 2**-9, 16))
         own = worst["pytorch"]
-        worst["allowed"] = max(floor, min(rough / 4, ceiling), min(3 * own, max(ceiling, 2 * own)))
+        worst["allowed"] = max(floor, min(rough / 4, ceiling), min(factor * own, max(ceiling, 2 * own)))
         return worst
 
     def graph(self, call, launches: int):
@@ -219,7 +222,8 @@ class Measurement:
     def times_us(self, turns: int) -> dict:
         """Medians over turns, one after the other in each."""
         torch = self.torch
-        launches = max(1, min(20, int(2e-3 / (self.flops / 350e12 + 8e-6))))
+        rate = 40e12 if self.dtype == torch.float32 else 350e12
+        launches = max(1, min(20, int(2e-3 / (self.flops / rate + 8e-6))))
         graphs = {name: self.graph(call, launches) for name, call in self.calls.items()}
         events: dict = {name: [] for name in graphs}
         for _ in range(turns):
@@ -257,11 +261,14 @@ def tables(rows: list[dict], title: str) -> str:
             lines.append(f"| {row['shape']} | " + " | ".join(cells + last) + " |")
         flash = "flash" if "flash" in names else "pytorch"
         means = [f"{name}: {mean([row['us'][flash] / row['us'][name] for row in mine if name in row['us']]):.3f}" for name in names]
-        lines += ["", "Speed of flash attention = 1, geometric means: " + ", ".join(means), ""]
-    causal = [row["us"].get("flash", row["us"]["pytorch"]) / row["us"]["library"] for row in rows if "causal" in row["form"]]
-    every = [row["us"].get("flash", row["us"]["pytorch"]) / row["us"]["library"] for row in rows]
-    wrong = sum(not row["errors"]["library"] <= row["errors"]["allowed"] for row in rows)
-    lines.append(f"library / flash, geometric means: causal {mean(causal):.3f}, all {mean(every):.3f} ({len(rows)} rows); not right: {wrong}")
+        lines += ["", f"Speed of {flash} = 1, geometric means: " + ", ".join(means), ""]
+    for title, wanted in (("16 bits, causal", lambda name: "float32" not in name and "causal" in name),
+                          ("16 bits", lambda name: "float32" not in name), ("float32", lambda name: "float32" in name)):
+        mine = [row for row in rows if wanted(row["form"])]
+        ratios = [row["us"].get("flash", row["us"]["pytorch"]) / row["us"]["library"] for row in mine]
+        wrong = sum(not row["errors"]["library"] <= row["errors"]["allowed"] for row in mine)
+        lines.append(f"{title}: {len(mine)} rows, library / {'flash' if '16' in title else 'PyTorch'} {mean(ratios):.3f} (geometric mean), "
+                     f"not right: {wrong}")
     return "\n".join(lines)
 
 
@@ -284,7 +291,7 @@ def measure(folder: pathlib.Path, out: pathlib.Path, limit_s: float) -> int:
         if time.monotonic() - start > limit_s:
             print(name_of(*form), shape, "no time left", flush=True)
             continue
-        if form[0] == "bfloat16" and shape not in SHAPES[::2]:
+        if form[0] != "float16" and shape not in SHAPES[1:4:2]:
             continue
         try:
             one = Measurement(folder, form, shape, failed)

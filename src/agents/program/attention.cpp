@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "agents/program/addressing.h"
+#include "agents/program/attention_stage.h"
 #include "agents/program/contraction.h"
 #include "agents/program/term_edit.h"
 
@@ -13,9 +13,9 @@ namespace {
 
 constexpr int largest_body = 300;  // terms, after what it loads is put in
 constexpr std::int64_t largest_head = 256;
-constexpr double hidden = -1e4;  // what is added to a score that must not count is less, and no score is
+constexpr double hidden = -1e8;  // lower than any score, as masks have it that do not use infinity
 
-bool is_half(Dtype type) { return type == Dtype::float16 || type == Dtype::bfloat16; }
+bool has_tiles(Dtype type) { return type == Dtype::float16 || type == Dtype::bfloat16 || type == Dtype::float32; }
 
 class AttentionFinder {
  public:
@@ -34,8 +34,9 @@ class AttentionFinder {
     for (std::size_t i = 0; i < maps_have_no_memory_.own_memory.size(); ++i) {
       auto found = find(static_cast<NodeId>(i));
       if (!found) continue;
-      made.emplace(found->node, *found);
-      if (reads_what_is_left_out(made)) made.erase(found->node);
+      find_stage(graph_, addressing_, sizes_, *found);
+      made.emplace(found->stage, *found);
+      if (reads_what_is_left_out(made)) made.erase(found->stage);
     }
     return made;
   }
@@ -68,12 +69,7 @@ class AttentionFinder {
       return value.ok() && *value <= most;
     });
   }
-  bool same(const Extent& one, const Extent& other) const {
-    return one == other || std::all_of(sizes_.begin(), sizes_.end(), [&](const Sizes& sizes) {
-             const auto left = one.evaluate(sizes), right = other.evaluate(sizes);
-             return left.ok() && right.ok() && *left == *right;
-           });
-  }
+  bool same(const Extent& one, const Extent& other) const { return same_at(sizes_, one, other); }
 
   bool is_operation(TermId id, ScalarOp op) const {
     const Term& term = graph_.term(id);
@@ -124,12 +120,12 @@ class AttentionFinder {
     if (addressing_.resolved(added) != power || addressing_.resolved(compared) != scores) return std::nullopt;
     if (!same(extent_over(sum), made.keys) || !same(extent_over(top), made.keys)) return std::nullopt;
     made.zero_where_blind = blind >= 0;
-    between_ = {graph_.term(sum).node, graph_.term(top).node};
+    made.left_out = {graph_.term(sum).node, graph_.term(top).node};
     return scores;
   }
 
   // A factor without numbers that all its elements are multiplied by, which go into `scale`.
-  TermId without_scale(TermId factor, TermId& scale) {
+  TermId without_scale(TermId factor, Dtype type, TermId& scale) {
     TermId at = addressing_.resolved(factor);
     TermId numbers = scale;
     while (graph_.term(at).kind == TermKind::operation) {
@@ -142,7 +138,7 @@ class AttentionFinder {
       at = rest;
     }
     const Term& load = graph_.term(at);
-    if (load.kind != TermKind::load || load.guarded || !is_half(graph_.node(load.node).dtype)) return factor;
+    if (load.kind != TermKind::load || load.guarded || graph_.node(load.node).dtype != type) return factor;
     scale = numbers;
     return at;
   }
@@ -157,9 +153,10 @@ class AttentionFinder {
     switch (term.op) {
       case ScalarOp::multiply:
       case ScalarOp::divide:
-      case ScalarOp::power:
       case ScalarOp::add:
         return is_floating_point(term.dtype) && is_positive(term.parts[0]) && is_positive(term.parts[1]);
+      case ScalarOp::power:
+        return graph_.term(term.parts[1]).kind == TermKind::real && is_positive(term.parts[0]);
       case ScalarOp::cast:
       case ScalarOp::square_root:
       case ScalarOp::reciprocal_root:
@@ -185,9 +182,9 @@ class AttentionFinder {
     if (depends(made.query, made.key_axis)) std::swap(made.query, made.key);
     if (depends(made.query, made.key_axis) || !depends(made.key, made.key_axis)) return false;
     made.scale = graph_.real(1);
-    made.query = without_scale(made.query, made.scale);
-    made.key = without_scale(made.key, made.scale);
-    between_.insert(graph_.term(made.product).node);
+    made.query = without_scale(made.query, made.type, made.scale);
+    made.key = without_scale(made.key, made.type, made.scale);
+    made.left_out.push_back(graph_.term(made.product).node);
     return is_element(made.query, made.type) && is_element(made.key, made.type);
   }
   bool is_element(TermId id, Dtype type) const {
@@ -298,7 +295,7 @@ class AttentionFinder {
   std::optional<Attention> find(NodeId id) {
     const Node node = graph_.node(id);
     if (node.kind != NodeKind::reduce || node.combine != Combine::sum || node.over.size() != 1) return std::nullopt;
-    if (!is_half(node.dtype) || !is_small(id) || !is_operation(node.body, ScalarOp::multiply)) return std::nullopt;
+    if (!has_tiles(node.dtype) || !is_small(id) || !is_operation(node.body, ScalarOp::multiply)) return std::nullopt;
     const TermParts& factors = graph_.term(node.body).parts;
     for (const bool swapped : {false, true}) {
       Attention made;
@@ -313,7 +310,7 @@ class AttentionFinder {
       const auto scores = scores_of(weights, made);
       if (!scores || !find_product(*scores, made)) continue;
       TermId scale_of_values = graph_.real(1);
-      const TermId plain = without_scale(made.value, scale_of_values);
+      const TermId plain = without_scale(made.value, made.type, scale_of_values);
       if (scale_of_values == graph_.real(1)) made.value = plain;
       if (!is_element(made.value, made.type)) continue;
       if (!sort_axes(*scores, made) || !pays(made)) continue;
@@ -323,7 +320,6 @@ class AttentionFinder {
         made.score = replaced(graph_, seen, made.product, graph_.apply(ScalarOp::multiply, made.product, made.scale));
       else
         made.scale = scale;
-      between_of_[id] = between_;
       return made;
     }
     return std::nullopt;
@@ -355,8 +351,9 @@ class AttentionFinder {
         for (const NodeId read : graph_.loads_of(root)) needed[static_cast<std::size_t>(read)] = true;
     }
     return std::any_of(made.begin(), made.end(), [&](const auto& each) {
-      const std::set<NodeId>& between = between_of_.at(each.first);
-      return std::any_of(between.begin(), between.end(),
+      const Attention& attention = each.second;
+      return (attention.stage != attention.node && needed[static_cast<std::size_t>(attention.node)]) ||
+             std::any_of(attention.left_out.begin(), attention.left_out.end(),
                          [&](NodeId node) { return needed[static_cast<std::size_t>(node)]; });
     });
   }
@@ -366,11 +363,16 @@ class AttentionFinder {
   Schedule maps_have_no_memory_;
   Addressing addressing_;
   std::vector<int> body_sizes_;
-  std::set<NodeId> between_;  // the reductions of the attention that is looked at
-  std::map<NodeId, std::set<NodeId>> between_of_;
 };
 
 }  // namespace
+
+int Attention::parts(const Graph& graph) const {
+  if (type == Dtype::float32) return 3;
+  const bool exact = graph.node(graph.term(query).node).kind == NodeKind::input &&
+                     graph.node(graph.term(key).node).kind == NodeKind::input;
+  return exact ? 1 : 2;
+}
 
 std::vector<TermId> Attention::roots(Graph& graph) const {
   std::vector<TermId> made{query, key, value};

@@ -16,7 +16,11 @@ namespace kw::program {
 
 // Elements are terms over the axes of `node`, then that of the keys, then that of what is summed in a score.
 struct Attention {
-  NodeId node = -1;                 // the product with the values
+  NodeId node = -1;  // the product with the values
+  // What is kept of it: the node, or its one reader, which only puts it in another order; and where an element lies
+  // there, over the axes of the node.
+  NodeId stage = -1;
+  std::vector<TermId> places;
   std::vector<std::int64_t> batch;  // axes of the node, without those of one element
   std::int64_t query_axis = -1, feature_axis = -1, key_axis = -1, depth_axis = -1;
   Extent queries, features, keys, depth;
@@ -29,26 +33,38 @@ struct Attention {
   // A query that sees no key has zeros, and not NaN.
   bool zero_where_blind = false;
 
-  Dtype type = Dtype::float16;
+  Dtype type = Dtype::float16;   // of what it reads and gives
+  std::vector<NodeId> left_out;  // its reductions that no kernel computes by themselves
+
+  // The 16-bit type of tiles. Queries and keys are the sum of so many of its numbers: an exponential makes small errors
+  // of scores large, so that neither those of float32 nor 16-bit ones that were computed are rounded to one.
+  Dtype tile_type() const { return type == Dtype::float32 ? Dtype::bfloat16 : type; }
+  int parts(const Graph& graph) const;
+  int value_parts() const { return type == Dtype::float32 ? 2 : 1; }
   // What it reads, for who decides which nodes are computed.
   std::vector<TermId> roots(Graph& graph) const;
 };
 
-// By node. `sizes`: all that the task declares, the first train size first.
+// By stage. `sizes`: all that the task declares, the first train size first.
 std::map<NodeId, Attention> find_attentions(Graph& graph, const std::vector<Sizes>& sizes);
 
-// Constants of a kernel.
+// What a kernel is for.
+struct AttentionForm {
+  int head = 64, head_v = 64;      // of keys and values at most: multiples of 16
+  int parts = 1, value_parts = 1;  // numbers that are one
+  bool computed = false;           // a score is more than a product and its scale
+};
+
+// Its constants.
 struct AttentionTiles {
   int tile_q = 128, tile_k = 64;  // queries of a block, keys at a time
   int warps = 4;
   int stages = 2;    // tiles of keys and values on their way, and the one that is used
   bool kept = true;  // queries stay in registers
 
-  // Of shared memory, for heads of these sizes.
-  int bytes(int head, int head_v) const;
+  int bytes(const AttentionForm& form) const;  // of shared memory
 };
-// `head`, `head_v`: of keys and values, multiples of 16.
-AttentionTiles attention_tiles(int head, int head_v);
+AttentionTiles attention_tiles(const AttentionForm& form);
 
 // The device functions that kernels of attention call, but for half_products().
 std::string attention_functions(const std::set<Arithmetic>& used);

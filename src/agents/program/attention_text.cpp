@@ -37,9 +37,8 @@ __device__ float power_of_two(float x) {
   return made;
 }
 
-// Lines into shared memory, where each has 8 elements more than `width`, so that no bank is met twice; zeros where
-// there are none. `whole`: in pieces of 16 bytes, which no edge cuts.
-template <class T, bool whole, int lines, int width, int threads>
+// Lines into shared memory, `pitch` apart; zeros where there are none. `whole`: in pieces of 16 bytes, which no edge cuts.
+template <class T, bool whole, int lines, int width, int pitch, int threads>
 __device__ void copy_lines(T* tile, const T* from, int step, int count, int there) {
   constexpr int piece = whole ? 8 : 1, across = width / piece;
   constexpr bool even = threads % across == 0;
@@ -51,7 +50,7 @@ __device__ void copy_lines(T* tile, const T* from, int step, int count, int ther
     if (lines * across % threads != 0 && i >= lines * across) break;
     const bool inside = line < count && k < there;
     const T* source = from + (long long)line * step + k;
-    T* to = tile + line * (width + 8) + k;
+    T* to = tile + line * pitch + k;
     if (whole)
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
                    "l"(source), "r"(inside ? 16 : 0)
@@ -63,48 +62,59 @@ __device__ void copy_lines(T* tile, const T* from, int step, int count, int ther
 )";
 
 constexpr std::string_view attend_text =
-    R"(// `computed`: scores are what `score` makes of products. `kept`: queries stay in registers. `finish` gets two elements
-// of a row at a time.
-template <class T, bool whole, bool computed, int head, int head_v, int tile_q, int tile_k, int warps, int stages,
-          bool kept, class Score, class Finish>
+    R"(// A number of keys and queries is the sum of `parts` of T, one of values that of `parts_v`; a line in shared memory has
+// 8 elements more than those, so that no bank is met twice. `computed`: scores are what `score` makes of products.
+// `kept`: queries stay in registers. `finish` gets two elements of a row at a time.
+template <class T, bool whole, bool computed, int head, int head_v, int parts, int parts_v, int tile_q, int tile_k,
+          int warps, int stages, bool kept, class Score, class Finish>
 __device__ void attend(const Attended<T>& in, const Score& score, const Finish& finish) {
   constexpr int threads = 32 * warps, down = tile_q / warps / 16, across = tile_k / 8, wide = head_v / 8;
-  constexpr int slices = head / 16, key_tile = tile_k * (head + 8), both = key_tile + tile_k * (head_v + 8);
+  constexpr int slices = head / 16, pitch = parts * head + 8, pitch_v = parts_v * head_v + 8;
+  constexpr int key_tile = tile_k * pitch, both = key_tile + tile_k * pitch_v;
   const float least = __int_as_float(0xff800000);
   extern __shared__ __align__(128) unsigned char tiles_of_all_stages[];
   T* queries = reinterpret_cast<T*>(tiles_of_all_stages);
-  T* tiles = queries + tile_q * (head + 8);
+  T* tiles = queries + tile_q * pitch;
   const int warp_row = threadIdx.x / 32 * (16 * down), lane = threadIdx.x % 32, half = lane / 8 % 2, other = lane / 16;
   const int steps = (in.seen(tile_q) + tile_k - 1) / tile_k, open_steps = in.seen(1) / tile_k;
   const auto begin = [&](int step) {
     const int first = step * tile_k;
     T* to = tiles + step % stages * both;
     if (step < steps) {
-      copy_lines<T, whole, tile_k, head, threads>(to, in.key + (long long)first * in.key_step, in.key_step,
-                                                  in.keys - first, in.depth);
-      copy_lines<T, whole, tile_k, head_v, threads>(to + key_tile, in.value + (long long)first * in.value_step,
-                                                    in.value_step, in.keys - first, in.features);
+#pragma unroll
+      for (int p = 0; p < parts; ++p)
+        copy_lines<T, whole, tile_k, head, pitch, threads>(
+            to + p * head, in.key + (long long)first * in.key_step + p * in.depth, in.key_step, in.keys - first,
+            in.depth);
+#pragma unroll
+      for (int p = 0; p < parts_v; ++p)
+        copy_lines<T, whole, tile_k, head_v, pitch_v, threads>(
+            to + key_tile + p * head_v, in.value + (long long)first * in.value_step + p * in.features, in.value_step,
+            in.keys - first, in.features);
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
   };
-  copy_lines<T, whole, tile_q, head, threads>(queries, in.query + (long long)in.row * in.query_step, in.query_step,
-                                              in.queries - in.row, in.depth);
+#pragma unroll
+  for (int p = 0; p < parts; ++p)
+    copy_lines<T, whole, tile_q, head, pitch, threads>(queries + p * head,
+                                                       in.query + (long long)in.row * in.query_step + p * in.depth,
+                                                       in.query_step, in.queries - in.row, in.depth);
   asm volatile("cp.async.commit_group;" ::: "memory");
 #pragma unroll 1
   for (int s = 0; s < stages - 1; ++s) begin(s);
 
-  unsigned q[kept ? slices : 1][down][4];
-  const auto read_queries = [&](int s) {
+  unsigned q[kept ? slices : parts][down][4];
+  const auto read_queries = [&](int s, int p) {
 #pragma unroll
     for (int i = 0; i < down; ++i)
-      read<false>(q[kept ? s : 0][i],
-                  queries + (warp_row + 16 * i + 8 * half + lane % 8) * (head + 8) + 16 * s + 8 * other);
+      read<false>(q[kept ? s : p][i], queries + (warp_row + 16 * i + 8 * half + lane % 8) * pitch + p * head + 16 * s +
+                                          8 * other);
   };
   if (kept) {
     asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
     __syncthreads();
 #pragma unroll
-    for (int s = 0; s < slices; ++s) read_queries(s);
+    for (int s = 0; s < slices; ++s) read_queries(s, 0);
   }
   float out[down][wide][4] = {}, top[down][2], total[down][2] = {};
 #pragma unroll
@@ -120,15 +130,22 @@ __device__ void attend(const Attended<T>& in, const Score& score, const Finish& 
     float scores[down][across][4] = {};
 #pragma unroll
     for (int s = 0; s < slices; ++s) {
-      if (!kept) read_queries(s);
+#pragma unroll
+      for (int p = 0; p < parts && !kept; ++p) read_queries(s, p);
 #pragma unroll
       for (int j = 0; j < across; j += 2) {
-        unsigned k[4];
-        read<false>(k, keys + (8 * j + 8 * other + lane % 8) * (head + 8) + 16 * s + 8 * half);
 #pragma unroll
-        for (int i = 0; i < down; ++i) {
-          multiply(T(), scores[i][j], q[kept ? s : 0][i], k[0], k[1]);
-          multiply(T(), scores[i][j + 1], q[kept ? s : 0][i], k[2], k[3]);
+        for (int p = parts - 1; p >= 0; --p) {
+          unsigned k[4];
+          read<false>(k, keys + (8 * j + 8 * other + lane % 8) * pitch + p * head + 16 * s + 8 * half);
+#pragma unroll
+          for (int o = parts - 1 - p; o >= 0; --o) {
+#pragma unroll
+            for (int i = 0; i < down; ++i) {
+              multiply(T(), scores[i][j], q[kept ? s : o][i], k[0], k[1]);
+              multiply(T(), scores[i][j + 1], q[kept ? s : o][i], k[2], k[3]);
+            }
+          }
         }
       }
     }
@@ -181,7 +198,7 @@ __device__ void attend(const Attended<T>& in, const Score& score, const Finish& 
         }
       }
     }
-    unsigned weights[down][across / 2][4];
+    unsigned weights[parts_v][down][across / 2][4];
 #pragma unroll
     for (int i = 0; i < down; ++i) {
 #pragma unroll
@@ -196,7 +213,12 @@ __device__ void attend(const Attended<T>& in, const Score& score, const Finish& 
             two[e] = power_of_two(computed ? (one - from) * in.factor : one * in.factor - from);
             total[i][r] += two[e];
           }
-          pack(T(), weights[i][j / 2][j % 2 * 2 + r], two[0], two[1]);
+#pragma unroll
+          for (int p = 0; p < parts_v; ++p) {
+            unsigned& made = weights[p][i][j / 2][j % 2 * 2 + r];
+            pack(T(), made, two[0], two[1]);
+            if (p + 1 < parts_v) two[0] -= __uint_as_float(made << 16), two[1] -= __uint_as_float(made & 0xffff0000u);
+          }
         }
       }
     }
@@ -204,12 +226,18 @@ __device__ void attend(const Attended<T>& in, const Score& score, const Finish& 
     for (int s = 0; s < across / 2; ++s) {
 #pragma unroll
       for (int j = 0; j < wide; j += 2) {
-        unsigned v[4];
-        read<true>(v, values + (16 * s + 8 * half + lane % 8) * (head_v + 8) + 8 * j + 8 * other);
 #pragma unroll
-        for (int i = 0; i < down; ++i) {
-          multiply(T(), out[i][j], weights[i][s], v[0], v[1]);
-          multiply(T(), out[i][j + 1], weights[i][s], v[2], v[3]);
+        for (int p = parts_v - 1; p >= 0; --p) {
+          unsigned v[4];
+          read<true>(v, values + (16 * s + 8 * half + lane % 8) * pitch_v + p * head_v + 8 * j + 8 * other);
+#pragma unroll
+          for (int o = parts_v - 1 - p; o >= 0; --o) {
+#pragma unroll
+            for (int i = 0; i < down; ++i) {
+              multiply(T(), out[i][j], weights[o][i][s], v[0], v[1]);
+              multiply(T(), out[i][j + 1], weights[o][i][s], v[2], v[3]);
+            }
+          }
         }
       }
     }

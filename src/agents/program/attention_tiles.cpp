@@ -1,26 +1,34 @@
 // Constants of attention.
 
+#include <algorithm>
+
 #include "agents/program/attention.h"
 
 namespace kw::program {
 
-int AttentionTiles::bytes(int head, int head_v) const {
+int AttentionTiles::bytes(const AttentionForm& form) const {
   constexpr int padding = 8, element = 2;
-  return element * (tile_q * (head + padding) + stages * tile_k * (head + head_v + 2 * padding));
+  const int key = form.parts * form.head + padding, value = form.value_parts * form.head_v + padding;
+  return element * (tile_q * key + stages * tile_k * (key + value));
 }
 
-AttentionTiles attention_tiles(int head, int head_v) {
-  const int largest = head > head_v ? head : head_v;
+AttentionTiles attention_tiles(const AttentionForm& form) {
+  constexpr int most_bytes = 99 << 10;  // what a block may have on all GPUs
+  const int largest = std::max(form.head, form.head_v);
   AttentionTiles made;
-  if (largest <= 64) return made;
+  made.kept = largest <= 64 && form.parts == 1;
   // A warp has 32 queries, so that a piece of keys or values is read for two products, as far as registers go.
-  made.kept = false;
-  if (largest <= 128) {
-    made.tile_k = largest <= 96 ? 64 : 48;
-    return made;
+  if (form.computed || form.parts > 1 || largest > 128) made.tile_q = 64;
+  if (form.parts > 1 || largest > 128)
+    made.tile_k = 32;
+  else if (largest > 96)
+    made.tile_k = 48;
+  while (made.bytes(form) > most_bytes) {
+    if (made.tile_k > 16)
+      made.tile_k -= 16;
+    else
+      made.tile_q /= 2, made.warps /= 2;
   }
-  made.tile_q = 64;
-  made.tile_k = 32;
   return made;
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ class AttentionWriter {
 
   // Those that have a kernel.
   std::map<NodeId, Attention> find();
+  std::set<NodeId> kept_in_16_bits(const Attention& attention);
   Result<void> write(const Stage& stage, const Attention& attention);
 
  private:
@@ -30,11 +32,11 @@ class AttentionWriter {
     TermId base = -1;
     Extent step;
   };
-  // A kernel for heads up to these sizes.
+  // A kernel, with the names of its constants.
   struct Form {
-    int head = 0, head_v = 0;
+    AttentionForm form;
     AttentionTiles tiles;
-    std::string tile_q, tile_k, warps, stages, kept;  // names of its constants
+    std::string tile_q, tile_k, warps, stages, kept;
   };
 
   bool can_write(const Attention& attention) const;
@@ -43,7 +45,7 @@ class AttentionWriter {
   std::vector<AxisExtent> batch() const;
   std::optional<Source> source_in_place(TermId element, std::int64_t line, std::int64_t place);
   Source source_of(const Stage& stage, const char* what, TermId element, std::int64_t line, std::int64_t place);
-  void write_packed(const std::string& name, TermId element, const std::vector<AxisExtent>& axes);
+  void write_packed(const std::string& name, TermId element, const std::vector<AxisExtent>& axes, bool in_parts);
   void need_multiple(TermId offset);
   void need_multiple(const Extent& extent, int width);
   void find_forms();
@@ -57,6 +59,7 @@ class AttentionWriter {
   Graph& graph_;
   Addressing& addressing_;
   Attention attention_;
+  int parts_ = 1;
   std::vector<Form> forms_;               // from small heads to large ones
   std::map<std::string, int> multiples_;  // what must be divisible by what, so that no piece of 16 bytes is cut
   bool never_whole_ = false;

@@ -151,6 +151,7 @@ class ProgramWriter {
   std::vector<std::string> names_, kernels_;  // by node
   std::string kernels_text_, launches_text_;
   std::map<NodeId, Attention> attentions_;
+  std::set<NodeId> kept_in_16_bits_;
   std::set<Arithmetic> contracted_, attended_;  // what contractions and attentions use
   int next_inner_ = 0, launches_ = 0;
 };

@@ -14,7 +14,9 @@ namespace {
 constexpr const char* own_names[] = {"Attended",    "attend", "store_two", "whole", "kept",  "head_tile",
                                      "head_tile_v", "tile_q", "tile_k",    "warps", "stages"};
 constexpr const char* log2_of_e = "1.44269504f";
-constexpr int piece = 8;  // elements of 16 bytes
+constexpr int piece = 8;                              // elements of 16 bytes
+constexpr std::int64_t part_axis = first_inner_axis;  // of a factor in parts
+constexpr std::int64_t largest_in_parts = 384;        // head, all parts together
 
 // How far apart neighbours along some axes are, where an offset is linear in those; nothing else about it matters.
 std::optional<std::map<std::int64_t, Extent>> steps_along(const Graph& graph, TermId offset,
@@ -63,12 +65,32 @@ std::map<NodeId, Attention> AttentionWriter::find() {
   return made;
 }
 
+// Values, and what becomes of them, are rounded as PyTorch rounds them, so that 16-bit tiles can be copied.
+std::set<NodeId> AttentionWriter::kept_in_16_bits(const Attention& attention) {
+  std::set<NodeId> made{attention.stage};
+  const auto read_by = [&](TermId element) { return graph_.term(addressing_.resolved(element)).node; };
+  const NodeId values = read_by(attention.value);
+  if (values < 0 || values == read_by(attention.query) || values == read_by(attention.key)) return made;
+  const Node& node = graph_.node(values);
+  if (node.kind != NodeKind::scatter && node.dtype == attention.type) made.insert(values);
+  return made;
+}
+
 // Places are counted in 32 bits.
 bool AttentionWriter::can_write(const Attention& attention) const {
   if (program_.is_large(elements_of(graph_.node(attention.node).shape))) return false;
   for (const TermId element : {attention.query, attention.key, attention.value})
     if (program_.is_large(elements_of(graph_.node(graph_.term(element).node).shape))) return false;
-  return true;
+  const int parts = attention.parts(graph_);
+  if (parts == 1) return true;
+  Extent largest = (attention.queries + attention.keys) * (attention.depth + attention.features) * Extent(parts);
+  for (const std::int64_t axis : attention.batch)
+    largest = largest * graph_.node(attention.node).shape[static_cast<std::size_t>(axis)];
+  if (program_.is_large(largest)) return false;
+  return std::all_of(program_.all_sizes_.begin(), program_.all_sizes_.end(), [&](const Sizes& sizes) {
+    const auto depth = attention.depth.evaluate(sizes);
+    return depth.ok() && parts * *depth <= largest_in_parts;
+  });
 }
 
 Extent AttentionWriter::extent_of(std::int64_t axis) const {
@@ -123,7 +145,7 @@ std::optional<AttentionWriter::Source> AttentionWriter::source_in_place(TermId e
                                                                         std::int64_t place) {
   const Term& load = graph_.term(element);
   if (load.kind != TermKind::load || load.guarded || load.parts.size() != 1) return std::nullopt;
-  if (program_.stored_as(load.node) != attention_.type) return std::nullopt;
+  if (program_.stored_as(load.node) != attention_.tile_type()) return std::nullopt;
   const auto steps = steps_along(graph_, load.parts[0], {line, place});
   if (!steps || !steps->contains(place) || !steps->at(place).is(1)) return std::nullopt;
   Source made;
@@ -137,13 +159,15 @@ std::optional<AttentionWriter::Source> AttentionWriter::source_in_place(TermId e
 AttentionWriter::Source AttentionWriter::source_of(const Stage& stage, const char* what, TermId element,
                                                    std::int64_t line, std::int64_t place) {
   const TermId resolved = addressing_.addressed(addressing_.resolved(element), {});
-  auto found = source_in_place(resolved, line, place);
+  const int parts = place == attention_.depth_axis ? parts_ : attention_.value_parts();
+  auto found = parts == 1 ? source_in_place(resolved, line, place) : std::nullopt;
+  const Extent width = extent_of(place) * Extent(parts);
   if (!found) {
     Source made;
     made.scratch = true;
     made.name = program_.fresh(fmt::format("{}_{}", program_.kernels_[static_cast<std::size_t>(stage.node)], what));
     made.base = graph_.whole(0);
-    made.step = extent_of(place);
+    made.step = width;
     std::vector<AxisExtent> axes;
     for (const AxisExtent& each : batch()) {
       if (!addressing_.depends_on(resolved, each.first)) continue;
@@ -151,10 +175,11 @@ AttentionWriter::Source AttentionWriter::source_of(const Stage& stage, const cha
       made.base = graph_.apply(ScalarOp::add, graph_.apply(ScalarOp::multiply, made.base, graph_.extent(each.second)),
                                graph_.axis(static_cast<int>(each.first)));
     }
-    made.base = graph_.apply(ScalarOp::multiply, made.base, graph_.extent(extent_of(line) * extent_of(place)));
+    made.base = graph_.apply(ScalarOp::multiply, made.base, graph_.extent(extent_of(line) * width));
     axes.emplace_back(line, extent_of(line));
+    if (parts > 1) axes.emplace_back(part_axis, Extent(parts));
     axes.emplace_back(place, extent_of(place));
-    write_packed(made.name, resolved, axes);
+    write_packed(made.name, resolved, axes, parts > 1);
     found = made;
   }
   need_multiple(found->base);
@@ -163,13 +188,23 @@ AttentionWriter::Source AttentionWriter::source_of(const Stage& stage, const cha
   return *found;
 }
 
-// A factor in the order and the type that tiles have.
-void AttentionWriter::write_packed(const std::string& name, TermId element, const std::vector<AxisExtent>& axes) {
+// A factor in the order and the type that tiles have. A part has what is left of rounding the one before.
+void AttentionWriter::write_packed(const std::string& name, TermId element, const std::vector<AxisExtent>& axes,
+                                   bool in_parts) {
   const std::string kernel_name = program_.fresh(name + "_order");
-  const std::string_view type = cuda_type_of(attention_.type);
+  const std::string_view type = cuda_type_of(attention_.tile_type());
   KernelText inside, kernel;
   const std::string value = program_.values_of(inside, {element}, {})[0];
-  inside.add(fmt::format("{}[at] = {};", name, stored_text(value, graph_.term(element).dtype, attention_.type)));
+  const Dtype stored = attention_.tile_type();
+  if (in_parts) {
+    const std::string rest = local("rest"), part = local("part");
+    inside.add(fmt::format("float {} = {};", rest, value));
+    inside.add(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {2} -= (float){3};", part, axis_name(part_axis), rest,
+                           stored_text(rest, Dtype::float32, stored)));
+    inside.add(fmt::format("{}[at] = {};", name, stored_text(rest, Dtype::float32, stored)));
+  } else {
+    inside.add(fmt::format("{}[at] = {};", name, stored_text(value, graph_.term(element).dtype, stored)));
+  }
   std::string count;
   for (const auto& [axis, extent] : axes) {
     count += (count.empty() ? "" : " * ") + bracketed(extent);
@@ -196,10 +231,11 @@ void AttentionWriter::write_packed(const std::string& name, TermId element, cons
 // One for the first train size, and one for larger heads where there are any.
 void AttentionWriter::find_forms() {
   const auto add = [&](std::int64_t depth, std::int64_t features) {
-    const int head = rounded_up(depth), head_v = rounded_up(features);
-    for (const Form& form : forms_)
-      if (head <= form.head && head_v <= form.head_v) return;
-    forms_.push_back({head, head_v, attention_tiles(head, head_v), "", "", "", "", ""});
+    const AttentionForm form{rounded_up(depth), rounded_up(features), parts_, attention_.value_parts(),
+                             attention_.score >= 0};
+    for (const Form& each : forms_)
+      if (form.head <= each.form.head && form.head_v <= each.form.head_v) return;
+    forms_.push_back({form, attention_tiles(form), "", "", "", "", ""});
   };
   const auto value = [&](const Extent& extent, const Sizes& sizes) {
     const auto made = extent.evaluate(sizes);
@@ -220,7 +256,8 @@ void AttentionWriter::name_constants() {
     const auto fresh = [&](const char* name) { return program_.fresh(name); };
     form.tile_q = fresh("tile_q"), form.tile_k = fresh("tile_k"), form.warps = fresh("warps");
     form.stages = fresh("stages"), form.kept = fresh("queries_in_registers");
-    if (forms_.size() > 1) text += fmt::format("// Of heads of at most {}.\n", std::max(form.head, form.head_v));
+    if (forms_.size() > 1)
+      text += fmt::format("// Of heads of at most {}.\n", std::max(form.form.head, form.form.head_v));
     text += fmt::format("constexpr int {} = {}, {} = {};  // queries of a block, keys at a time\n", form.tile_q,
                         form.tiles.tile_q, form.tile_k, form.tiles.tile_k);
     text += fmt::format("constexpr int {} = {};\n", form.warps, form.tiles.warps);
@@ -253,13 +290,9 @@ std::string AttentionWriter::result_text(KernelText& kernel, const Stage& stage,
   const Node& node = graph_.node(stage.node);
   const std::string one = local("one"), two = local("two");
   TermId offset = graph_.whole(0);
-  for (std::size_t i = 0; i < node.shape.size(); ++i) {
-    const auto axis = static_cast<std::int64_t>(i);
-    const bool batched = std::find(attention_.batch.begin(), attention_.batch.end(), axis) != attention_.batch.end();
-    if (!batched && axis != attention_.query_axis && axis != attention_.feature_axis) continue;
+  for (std::size_t i = 0; i < node.shape.size(); ++i)
     offset = graph_.apply(ScalarOp::add, graph_.apply(ScalarOp::multiply, offset, graph_.extent(node.shape[i])),
-                          graph_.axis(static_cast<int>(i)));
-  }
+                          attention_.places[i]);
   KernelText inside;
   inside.indent = 4;
   inside.locals = kernel.locals;
@@ -279,7 +312,7 @@ std::string AttentionWriter::result_text(KernelText& kernel, const Stage& stage,
 
 void AttentionWriter::write_kernel(const Stage& stage, const std::vector<Source>& sources) {
   const auto at = static_cast<std::size_t>(stage.node);
-  const std::string type(cuda_type_of(attention_.type));
+  const std::string type(cuda_type_of(attention_.tile_type()));
   KernelText kernel, inside;
   for (const Extent& extent : {attention_.queries, attention_.keys, attention_.depth, attention_.features})
     kernel.note(extent);
@@ -324,8 +357,8 @@ void AttentionWriter::write_kernel(const Stage& stage, const std::vector<Source>
                          attention_.causal ? fmt::format("({} - 1 - {})", tiles, tile) : tile));
   decode_axes(kernel, head_at, batch(), inside.lines + score + result);
   kernel.lines += inside.lines;
-  kernel.add(fmt::format("attend<{}, whole, {}, head_tile, head_tile_v, tile_q, tile_k, warps, stages, kept>(", type,
-                         attention_.score >= 0));
+  kernel.add(fmt::format("attend<{}, whole, {}, head_tile, head_tile_v, {}, {}, tile_q, tile_k, warps, stages, kept>(",
+                         type, attention_.score >= 0, parts_, attention_.value_parts()));
   kernel.add(fmt::format("    {},", in));
   kernel.add(fmt::format("    {},", score));
   kernel.add(fmt::format("    {});", result));
@@ -359,24 +392,27 @@ void AttentionWriter::write_launches(const Stage& stage, const std::vector<std::
     const std::string blocks = fmt::format("blocks{}", number), bytes = fmt::format("bytes{}", number);
     std::string before = "  ";
     if (forms_.size() > 1) {
-      text += last ? "  } else {\n"
-                   : fmt::format("  {}if ({} <= {} && {} <= {}) {{\n", i > 0 ? "} else " : "", attention_.depth.text(),
-                                 form.head, attention_.features.text(), form.head_v);
+      std::string fits = fmt::format("{} <= {}", attention_.depth.text(), form.form.head);
+      if (!(attention_.depth == attention_.features) || form.form.head != form.form.head_v)
+        fits += fmt::format(" && {} <= {}", attention_.features.text(), form.form.head_v);
+      text += last ? "  } else {\n" : fmt::format("  {}if ({}) {{\n", i > 0 ? "} else " : "", fits);
       before += "  ";
     }
     std::string count = fmt::format("(({0} + {1} - 1) / {1})", bracketed(attention_.queries), form.tile_q);
     for (const auto& [axis, extent] : batch()) count += " * " + bracketed(extent);
     text += fmt::format("{}const int {} = {};\n", before, blocks, count);
-    text += fmt::format("{}const int {} = 2 * ({} * {} + {} * {} * {});\n", before, bytes, form.tile_q, form.head + 8,
-                        form.stages, form.tile_k, form.head + form.head_v + 16);
+    const int key_pitch = form.form.parts * form.form.head + 8,
+              value_pitch = form.form.value_parts * form.form.head_v + 8;
+    text += fmt::format("{}const int {} = 2 * ({} * {} + {} * {} * {});\n", before, bytes, form.tile_q, key_pitch,
+                        form.stages, form.tile_k, key_pitch + value_pitch);
     for (const bool whole : {true, false}) {
       if (whole ? never_whole_ : !never_whole_ && condition.empty()) continue;
       const bool both = !never_whole_ && !condition.empty();
       const std::string inner = both ? before + "  " : before;
       if (both) text += before + (whole ? fmt::format("if ({}) {{\n", condition) : "} else {\n");
       const std::string form_text =
-          fmt::format("{}<{}, {}, {}, {}, {}, {}, {}, {}>", kernel, whole, form.head, form.head_v, form.tile_q,
-                      form.tile_k, form.warps, form.stages, form.kept);
+          fmt::format("{}<{}, {}, {}, {}, {}, {}, {}, {}>", kernel, whole, form.form.head, form.form.head_v,
+                      form.tile_q, form.tile_k, form.warps, form.stages, form.kept);
       text += fmt::format("{}cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});\n", inner,
                           form_text, bytes);
       text += listed(fmt::format("{}{}<<<{}, 32 * {}, {}, stream>>>(", inner, form_text, blocks, form.warps, bytes),
@@ -389,7 +425,8 @@ void AttentionWriter::write_launches(const Stage& stage, const std::vector<std::
 
 Result<void> AttentionWriter::write(const Stage& stage, const Attention& attention) {
   attention_ = attention;
-  program_.attended_.insert(attention.type == Dtype::float16 ? Arithmetic::float16 : Arithmetic::bfloat16);
+  parts_ = attention.parts(graph_);
+  program_.attended_.insert(attention.tile_type() == Dtype::float16 ? Arithmetic::float16 : Arithmetic::bfloat16);
   find_forms();
   const std::vector<Source> sources = {
       source_of(stage, "queries", attention.query, attention.query_axis, attention.depth_axis),

@@ -61,6 +61,8 @@ Result<std::string> ProgramWriter::write() {
   soften_outputs();
   attentions_ = AttentionWriter(*this).find();
   schedule_ = make_schedule(graph_, sizes_, attentions_);
+  for (const auto& [stage, attention] : attentions_)
+    kept_in_16_bits_.merge(AttentionWriter(*this).kept_in_16_bits(attention));
   name_tensors();
   for (const Stage& stage : schedule_.stages) KW_TRY_VOID(write_stage(stage));
   if (graph_.beyond_limits()) return Error{"the program is too large for the library", "", {}};
@@ -109,10 +111,10 @@ bool ProgramWriter::is_output(NodeId id) const {
   return std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
 }
 
-// Scratch keeps what a kernel computes, so that half types are rounded once, at the end.
+// Scratch keeps what a kernel computes, so that half types are rounded once, at the end; but for attention's tiles.
 Dtype ProgramWriter::stored_as(NodeId id) const {
   const Node& node = graph_.node(id);
-  if (node.kind == NodeKind::input || is_output(id)) return node.dtype;
+  if (node.kind == NodeKind::input || is_output(id) || kept_in_16_bits_.contains(id)) return node.dtype;
   if (node.kind == NodeKind::scatter && bytes_of(node.dtype) < 4 && !is_floating_point(node.dtype)) return Dtype::int32;
   return computed_as(node.dtype);
 }
