@@ -4,6 +4,7 @@
 #include <set>
 
 #include "agents/program/contraction_writer.h"
+#include "agents/program/term_edit.h"
 
 namespace kw::program {
 namespace {
@@ -13,45 +14,6 @@ std::set<std::int64_t> axes_of(const Addressing& addressing, TermId term, const 
   std::set<std::int64_t> made;
   for (const std::int64_t axis : axes)
     if (addressing.depends_on(term, axis)) made.insert(axis);
-  return made;
-}
-
-std::vector<TermId> loads_in(const Graph& graph, TermId root) {
-  std::set<TermId> seen;
-  std::vector<TermId> open{root}, made;
-  while (!open.empty()) {
-    const TermId at = open.back();
-    open.pop_back();
-    if (!seen.insert(at).second) continue;
-    const Term& term = graph.term(at);
-    if (term.kind == TermKind::load) made.push_back(at);
-    open.insert(open.end(), term.parts.begin(), term.parts.end());
-  }
-  return made;
-}
-
-// The same term with `by` for `what`.
-TermId replaced(Graph& graph, TermId id, TermId what, TermId by, std::map<TermId, TermId>& done) {
-  if (id == what) return by;
-  if (const auto found = done.find(id); found != done.end()) return found->second;
-  const Term from = graph.term(id);
-  TermId made = id;
-  if (from.kind == TermKind::operation || from.kind == TermKind::load) {
-    std::vector<TermId> parts;
-    for (const TermId part : from.parts) parts.push_back(replaced(graph, part, what, by, done));
-    if (from.kind == TermKind::load) {
-      const TermId guard = from.guarded ? parts.back() : -1;
-      if (from.guarded) parts.pop_back();
-      made = graph.load(from.node, parts, guard);
-    } else if (from.op == ScalarOp::select) {
-      made = graph.select(parts[0], parts[1], parts[2]);
-    } else if (from.op == ScalarOp::cast) {
-      made = graph.cast(parts[0], from.dtype);
-    } else {
-      made = graph.apply(from.op, parts[0], parts.size() > 1 ? parts[1] : -1);
-    }
-  }
-  done.emplace(id, made);
   return made;
 }
 
@@ -165,10 +127,8 @@ std::optional<Contraction> ContractionWriter::find(const Stage& stage) {
   if (program_.is_large(elements_of(node.shape))) return std::nullopt;
 
   std::vector<TermId> roots{loop.body};
-  if (made.root >= 0) {
-    std::map<TermId, TermId> done;
-    roots.push_back(replaced(graph_, made.root, made.load, graph_.real(1.5, graph_.term(made.load).dtype), done));
-  }
+  if (made.root >= 0)
+    roots.push_back(replaced(graph_, made.root, made.load, graph_.real(1.5, graph_.term(made.load).dtype)));
   JoinedAxes space = program_.joined_space(roots, node.shape);
   const JoinedAxes inner = addressing_.joined({loop.body}, loop.places, sum.over);
   made.shape = space.shape;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/program/graph.h"
@@ -73,10 +74,12 @@ bool pays(const ContractionSize& size);
 // over.
 ContractionTiles tiles_for(const ContractionSize& size, Arithmetic arithmetic, bool gathered, bool windowed = false);
 
-// The device functions that kernels of contractions call.
+// The device functions that kernels of contractions call; what those of 16-bit types need besides, which comes before.
 std::string contraction_functions(const std::set<Arithmetic>& used);
-// Parts of them: the product of one 16-bit type, what is the same for all, and what windows need.
-std::string half_product(Arithmetic arithmetic);
+std::string half_products(const std::set<Arithmetic>& used);
+// Text in which a 16-bit type is `CUDA_TYPE`, and `PTX_TYPE` in PTX.
+std::string with_type(std::string_view text, Arithmetic arithmetic);
+// Parts of contraction_functions(): what is the same for all 16-bit types, and what windows need.
 std::string half_functions();
 std::string window_functions(std::string_view kernels);
 

@@ -15,6 +15,22 @@ constexpr std::string_view float16_text =
 }
 )";
 
+constexpr std::string_view fragment_text =
+    R"(// Four pieces of 8 x 8, each lane's address one line of 8 elements; `turned`: transposed on their way.
+template <bool turned>
+__device__ void read(unsigned (&r)[4], const void* at) {
+  const unsigned from = (unsigned)__cvta_generic_to_shared(at);
+  if (turned)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(from));
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(from));
+}
+)";
+
 constexpr std::string_view halves_text =
     R"(// Where lines are no whole pieces: 16 bits are too few for an asynchronous copy.
 template <class T, bool by_k, int lines, int depth, int threads>
@@ -38,18 +54,6 @@ struct Copied<T, by_k, lines, depth, threads, false> {
   __device__ void finish(T*) const {}
 };
 
-template <bool turned>
-__device__ void read(unsigned (&r)[4], const void* at) {
-  const unsigned from = (unsigned)__cvta_generic_to_shared(at);
-  if (turned)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(from));
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(from));
-}
 template <class T, int tile_m, int tile_n, int tile_k, int warps_m, int warps_n, int stages, bool left_by_k,
           bool right_by_k, class Left, class Right, class Finish>
 __device__ void contract(const Block& block, Left& left, Right& right, const Finish& finish) {
@@ -99,6 +103,8 @@ __device__ void contract(const Block& block, Left& left, Right& right, const Fin
 }
 )";
 
+}  // namespace
+
 std::string with_type(std::string_view text, Arithmetic arithmetic) {
   std::string made(text);
   const auto put = [&](std::string_view name, std::string_view by) {
@@ -110,9 +116,12 @@ std::string with_type(std::string_view text, Arithmetic arithmetic) {
   return made;
 }
 
-}  // namespace
-
-std::string half_product(Arithmetic arithmetic) { return with_type(float16_text, arithmetic); }
+std::string half_products(const std::set<Arithmetic>& used) {
+  std::string made;
+  for (const Arithmetic arithmetic : used)
+    if (type_of(arithmetic) != Dtype::float32) made += with_type(float16_text, arithmetic) + "\n";
+  return made.empty() ? made : made + std::string(fragment_text) + "\n";
+}
 
 std::string half_functions() { return std::string(halves_text); }
 

@@ -3,55 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "agents/program/read_program.h"
-#include "agents/program/write_program.h"
+#include "agents/program/test_asked.h"
 #include "base/random.h"
 #include "base/test_length.h"
-#include "kernel/judge/judge.h"
-#include "kernel/task/task_file.h"
 
 namespace kw::program {
 namespace {
-
-// A product, or a convolution, and what becomes of it.
-struct Asked {
-  std::string dtype = "float32", body;
-  std::vector<std::string> inputs;  // `a: [m, k]`
-  std::string output = "[m, n]";
-  std::string small = "{m: 37, k: 50, n: 70}, {m: 64, k: 32, n: 72}", train = "{m: 1024, k: 512, n: 768}";
-};
-
-Task task_of(const Asked& asked) {
-  std::string names, inputs;
-  for (const std::string& input : asked.inputs) {
-    const std::size_t colon = input.find(':');
-    names += (names.empty() ? "" : ", ") + input.substr(0, colon);
-    inputs += fmt::format("  {}: {{dtype: {}, shape: {}, values: normal}}\n", input.substr(0, colon), asked.dtype,
-                          input.substr(colon + 1));
-  }
-  const auto task = parse_task(
-      fmt::format("name: contraction\npytorch: |\n  def reference({}):\n      return {}\ninputs:\n{}outputs:\n"
-                  "  out: {{dtype: {}, shape: {}}}\nsizes:\n  small: [{}]\n  train: [{}]\n",
-                  names, asked.body, inputs, asked.dtype, asked.output, asked.small, asked.train),
-      "contraction.yaml");
-  EXPECT_TRUE(task.ok()) << (task.ok() ? "" : task.error().message);
-  return *task;
-}
-
-std::string kernel_of(const Task& task) {
-  const auto graph = read_program(task);
-  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().message);
-  if (!graph.ok()) return "";
-  const auto kernel = write_program(task, *graph);
-  EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
-  return kernel.ok() ? *kernel : "";
-}
-
-int count(const std::string& text, const std::string& part) {
-  int made = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++made;
-  return made;
-}
 
 Asked product(const std::string& body) {
   Asked asked;
@@ -189,25 +146,6 @@ Asked drawn_product(Random& random) {
   asked.train = fmt::format("{{{}{}}}", batched ? "s: 4, " : "", trains[random.integer(0, 2)]);
   return asked;
 }
-
-class Judged {
- public:
-  Verdict operator()(const Asked& asked, const std::string& kernel) {
-    return judge_.judge(task_of(asked), kernel, "contraction.cu");
-  }
-
- private:
-  static JudgeOptions options() {
-    JudgeOptions made;
-    made.profile = load_profile("h200").value();
-    made.secret = "contractions";
-    made.want_time = false;
-    made.full_size = false;
-    return made;
-  }
-  CompileService service_;
-  Judge judge_{service_, options()};
-};
 
 TEST(ContractionsSlow, AreRightInTheEmulator) {
   Judged judged;

@@ -361,10 +361,8 @@ std::string contraction_functions(const std::set<Arithmetic>& used) {
     const bool single = type_of(arithmetic) == Dtype::float32;
     if (single && !std::exchange(lanes, true)) made += "\n" + std::string(lanes_text);
     halves = halves || !single;
-    made += "\n";
-    if (arithmetic == Arithmetic::bfloat16_parts) made += float32_text;
-    if (arithmetic == Arithmetic::tf32_parts) made += tf32_text;
-    if (!single) made += half_product(arithmetic);
+    if (arithmetic == Arithmetic::bfloat16_parts) made += "\n" + std::string(float32_text);
+    if (arithmetic == Arithmetic::tf32_parts) made += "\n" + std::string(tf32_text);
   }
   if (halves) made += "\n" + half_functions();
   return made + "\n";

@@ -54,7 +54,6 @@ class ContractionWriter {
   Extent extent_of(std::int64_t axis) const;
   Extent extent_of(const std::vector<std::int64_t>& axes) const;
   void decode(KernelText& kernel, const Decoded& from, const std::string& lines) const;
-  std::string bracketed(const Extent& extent) const;
 
   // Whether it travels as it is, without registers.
   bool is_copied(const Factor& factor) const;
@@ -64,9 +63,7 @@ class ContractionWriter {
   std::vector<std::pair<Extent, int>> whole_pieces() const;
   std::string whole_condition() const;
   Dtype type() const { return type_of(contraction_.arithmetic); }
-  bool wants_every_digit() const;
   bool fits_a_grid() const;
-  void take_over(KernelText& kernel, const KernelText& part) const;
 
   void name_constants();
   void write_factor(KernelText& kernel, const Factor& factor, bool left);

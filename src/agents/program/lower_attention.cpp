@@ -11,6 +11,20 @@ namespace {
 
 using Terms = std::vector<TermId>;
 
+// PyTorch's own softmax of scores here: a row in which nothing is seen has zeros.
+NodeId safe_softmax(Lowering& to, NodeId scores) {
+  const int last = to.rank(scores) - 1;
+  const NodeId top = to.reduce_axes(Combine::maximum, scores, {last}, true);
+  const NodeId shifted = to.unary(ScalarOp::exp, to.binary(ScalarOp::subtract, scores, top));
+  const NodeId total = to.reduce_axes(Combine::sum, shifted, {last}, true);
+  if (to.failed()) return 0;
+  return to.elements(std::vector<NodeId>{shifted, total, top}, [&](const Terms& t) {
+    const Dtype type = to.graph.term(t[2]).dtype;
+    const TermId lowest = to.number(-std::numeric_limits<double>::infinity(), type);
+    return to.graph.select(to.graph.apply(ScalarOp::equal, t[2], lowest), to.number(0, type), to.divide(t[0], t[1]));
+  });
+}
+
 Value lower_attention(Lowering& to, const Arguments& a) {
   const NodeId q = to.tensor(a["query"]);
   NodeId k = to.tensor(a["key"], "key"), v = to.tensor(a["value"], "value");
@@ -62,7 +76,8 @@ Value lower_attention(Lowering& to, const Arguments& a) {
     scores = to.binary(ScalarOp::add, scores, mask);
   }
   if (to.failed()) return {};
-  return Value::of(to.product(to.softmax(scores, to.rank(scores) - 1), v));
+  const NodeId weights = mask >= 0 ? safe_softmax(to, scores) : to.softmax(scores, to.rank(scores) - 1);
+  return Value::of(to.product(weights, v));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 // What write_program() works with; for its own sources only. write_program.cpp has the file and the launches,
 // write_stages.cpp one kernel for each kind of node, write_reductions.cpp the loops of reductions, ContractionWriter
-// matrix products and convolutions on tensor cores.
+// matrix products and convolutions on tensor cores, AttentionWriter attention.
 
 #include <algorithm>
 #include <map>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agents/program/addressing.h"
+#include "agents/program/attention.h"
 #include "agents/program/contraction.h"
 #include "agents/program/graph.h"
 #include "agents/program/schedule.h"
@@ -30,6 +31,10 @@ std::string combination_text(Combine combine, const std::string& total, const st
 std::string listed(const std::string& begin, const std::vector<std::string>& items, const std::string& end, int indent);
 // How a value of one type is written where another one lies.
 std::string stored_text(const std::string& value, Dtype computed, Dtype stored);
+// An extent as a factor: `(n - 1)`.
+std::string bracketed(const Extent& extent);
+// By four columns more.
+std::string indented(const std::string& lines);
 
 // The body of a kernel while it is written.
 struct KernelText {
@@ -50,10 +55,18 @@ struct KernelText {
     for (std::string& name : extent.names())
       if (!has_size(name)) sizes.push_back(std::move(name));
   }
+  // What a part of a kernel uses is used by the kernel.
+  void take_over(const KernelText& part);
 };
+
+// Axes that are made from one number, the last one running fastest; those that the lines name.
+using AxisExtent = std::pair<std::int64_t, Extent>;
+void decode_axes(KernelText& kernel, const std::string& flat, const std::vector<AxisExtent>& axes,
+                 const std::string& lines);
 
 class ProgramWriter {
   friend class ContractionWriter;
+  friend class AttentionWriter;
 
  public:
   ProgramWriter(const Task& task, Graph graph);
@@ -87,6 +100,7 @@ class ProgramWriter {
   bool is_output(NodeId id) const;
   Dtype stored_as(NodeId id) const;
   bool is_large(const Extent& count) const;
+  bool wants_every_digit() const;
 
   std::vector<std::string> values_of(KernelText& kernel, const std::vector<TermId>& terms,
                                      const std::map<TermId, std::string>& known);
@@ -136,7 +150,9 @@ class ProgramWriter {
   std::set<std::string> taken_;
   std::vector<std::string> names_, kernels_;  // by node
   std::string kernels_text_, launches_text_;
-  std::set<Arithmetic> contracted_;  // what contractions use
+  std::map<NodeId, Attention> attentions_;
+  std::set<NodeId> kept_in_16_bits_;
+  std::set<Arithmetic> contracted_, attended_;  // what contractions and attentions use
   int next_inner_ = 0, launches_ = 0;
 };
 

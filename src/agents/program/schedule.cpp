@@ -18,9 +18,10 @@ constexpr int deepest_body = 60;   // nodes that are put into each other
 
 class Scheduler {
  public:
-  Scheduler(const Graph& graph, const Sizes& sizes)
+  Scheduler(Graph& graph, const Sizes& sizes, const std::map<NodeId, Attention>& attentions)
       : graph_(graph),
         sizes_(sizes),
+        attentions_(attentions),
         count_(graph.node_count()),
         needed_(count_),
         sites_(count_),
@@ -43,7 +44,9 @@ class Scheduler {
   }
 
  private:
-  static std::vector<TermId> roots_of(const Node& node) {
+  std::vector<TermId> roots_of(NodeId id) const {
+    if (const auto found = attentions_.find(id); found != attentions_.end()) return found->second.roots(graph_);
+    const Node& node = graph_.node(id);
     std::vector<TermId> roots = node.target;
     if (node.body >= 0) roots.push_back(node.body);
     if (node.initial >= 0) roots.push_back(node.initial);
@@ -55,7 +58,7 @@ class Scheduler {
     for (std::size_t i = count_; i-- > 0;) {
       if (!needed_[i]) continue;
       const Node& node = graph_.node(static_cast<NodeId>(i));
-      terms_[i] = graph_.terms_of(roots_of(node));
+      terms_[i] = graph_.terms_of(roots_of(static_cast<NodeId>(i)));
       elements_[i] = elements(node.shape);
       steps_[i] = elements(node.over);
       for (const TermId term : terms_[i]) {
@@ -102,6 +105,7 @@ class Scheduler {
     const double own = elements_of(id);
     return std::any_of(sites_[static_cast<std::size_t>(id)].begin(), sites_[static_cast<std::size_t>(id)].end(),
                        [&](const Site& site) {
+                         if (attentions_.contains(site.reader)) return false;  // puts it in order first, or reads tiles
                          return elements_of(site.reader) * steps_[static_cast<std::size_t>(site.reader)] > 3 * own;
                        });
   }
@@ -132,14 +136,14 @@ class Scheduler {
     reduced_[at] = reduced;
     const bool output = std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
     bool own = output || node.kind == NodeKind::scan || node.kind == NodeKind::scatter;
-    own = own || size_[at] > largest_body || depth_[at] > deepest_body;
+    own = own || size_[at] > largest_body || depth_[at] > deepest_body || attentions_.contains(id);
     if (heavy)
       own = own || !read_in_place(id);
     else
       own = own || (cost_[at] > cheap && sites_[at].size() > 1) || (cost_[at] > very_cheap && read_often(id));
     made_.own_memory[at] = own;
     if (!own) return;
-    if (heavy) {
+    if (heavy && !attentions_.contains(id)) {
       // A block's own cost, to put its threads' parts together, is that of hundreds of steps; it pays where they are
       // many, or where there are too few elements to keep a device busy.
       const double outputs = elements_of(id);
@@ -148,8 +152,9 @@ class Scheduler {
     made_.stages.push_back({id, block});
   }
 
-  const Graph& graph_;
+  Graph& graph_;
   const Sizes& sizes_;
+  const std::map<NodeId, Attention>& attentions_;
   std::size_t count_;
   std::vector<bool> needed_;
   std::vector<std::vector<Site>> sites_;
@@ -163,6 +168,8 @@ class Scheduler {
 
 }  // namespace
 
-Schedule make_schedule(const Graph& graph, const Sizes& sizes) { return Scheduler(graph, sizes).run(); }
+Schedule make_schedule(Graph& graph, const Sizes& sizes, const std::map<NodeId, Attention>& attentions) {
+  return Scheduler(graph, sizes, attentions).run();
+}
 
 }  // namespace kw::program

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "agents/program/attention.h"
 #include "agents/program/graph.h"
 
 namespace kw::program {
@@ -20,7 +21,7 @@ struct Schedule {
   std::vector<bool> own_memory;  // by node: an input, or a stage
 };
 
-// `sizes`: what the work is estimated at.
-Schedule make_schedule(const Graph& graph, const Sizes& sizes);
+// `sizes`: what the work is estimated at. `attentions`: stages that read less than their nodes say.
+Schedule make_schedule(Graph& graph, const Sizes& sizes, const std::map<NodeId, Attention>& attentions = {});
 
 }  // namespace kw::program

@@ -18,29 +18,6 @@ constexpr const char* own_names[] = {"Block",    "Copied", "Gathered",     "Wind
                                      "col",      "sum",    "sums",         "values",   "v",
                                      "count",    "part",   "for_each_tile"};
 
-// `i1` in `x[i1]`, and not in `x[i12]`.
-bool names(const std::string& line, const std::string& name) {
-  const auto part_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  for (std::size_t at = line.find(name); at != std::string::npos; at = line.find(name, at + 1)) {
-    const std::size_t end = at + name.size();
-    if ((at == 0 || !part_of_name(line[at - 1])) && (end == line.size() || !part_of_name(line[end]))) return true;
-  }
-  return false;
-}
-
-constexpr double strictest_tolerance = 0.0001;  // of a task, for which tensor cores are exact enough
-
-// By four columns more.
-std::string indented(const std::string& lines) {
-  std::string made;
-  for (std::size_t at = 0; at < lines.size();) {
-    const std::size_t end = lines.find('\n', at) + 1;
-    made.append(4, ' ').append(lines, at, end - at);
-    at = end;
-  }
-  return made;
-}
-
 }  // namespace
 
 bool ContractionWriter::names_are_free() const {
@@ -81,22 +58,10 @@ bool ContractionWriter::fits_a_grid() const {
   });
 }
 
-std::string ContractionWriter::bracketed(const Extent& extent) const {
-  const std::string text = extent.text();
-  return text.find_first_of(" -") == std::string::npos ? text : "(" + text + ")";
-}
-
-// The axes of one number, the last one running fastest; those that the lines name.
 void ContractionWriter::decode(KernelText& kernel, const Decoded& from, const std::string& lines) const {
-  std::string rest = from.flat;
-  for (std::size_t i = from.axes.size(); i-- > 0;) {
-    const std::string extent = bracketed(extent_of(from.axes[i])), name = axis_name(from.axes[i]);
-    if (names(lines, name))
-      kernel.add(fmt::format("const int {} = {};", name, i == 0 ? rest : fmt::format("{} % {}", rest, extent)));
-    if (i == 0) break;
-    kernel.note(extent_of(from.axes[i]));
-    rest = fmt::format("{} / {}", rest, extent);
-  }
+  std::vector<AxisExtent> axes;
+  for (const std::int64_t axis : from.axes) axes.emplace_back(axis, extent_of(axis));
+  decode_axes(kernel, from.flat, axes, lines);
 }
 
 void ContractionWriter::name_constants() {
@@ -160,15 +125,7 @@ void ContractionWriter::write_factor(KernelText& kernel, const Factor& factor, b
   kernel.lines += inside.lines;
   kernel.add("};");
   kernel.add(fmt::format("Gathered<{}, decltype({}_at)> {}{{{}_at, {}}};", form, name, name, name, count.text()));
-  take_over(kernel, inside);
-}
-
-// What a part of a kernel uses is used by the kernel.
-void ContractionWriter::take_over(KernelText& kernel, const KernelText& part) const {
-  kernel.reads.insert(part.reads.begin(), part.reads.end());
-  for (const std::string& name : part.sizes)
-    if (!kernel.has_size(name)) kernel.sizes.push_back(name);
-  kernel.axes.insert(part.axes.begin(), part.axes.end());
+  kernel.take_over(inside);
 }
 
 // What becomes of the sums: up to four of them, next to each other in a row.
@@ -221,8 +178,8 @@ void ContractionWriter::write_results(KernelText& kernel, const Stage& stage) {
   --kernel.indent;
   kernel.add("}");
   kernel.lines += placed.lines;
-  take_over(kernel, inside);
-  take_over(kernel, placed);
+  kernel.take_over(inside);
+  kernel.take_over(placed);
 }
 
 // Without the columns, where those lie next to each other.
@@ -310,8 +267,8 @@ void ContractionWriter::write_kernel(const Stage& stage) {
   kernel.add("    block, left, right, [&](int row, int col, const auto& sums) {");
   kernel.lines += indented(results.lines);
   kernel.add("    });");
-  take_over(kernel, factors);
-  take_over(kernel, results);
+  kernel.take_over(factors);
+  kernel.take_over(results);
   kernel.scratch = factors.scratch;
   const std::string target =
       tiles_.splits > 1 ? "float* " + parts_
@@ -390,14 +347,8 @@ Result<void> ContractionWriter::write_sum_of_parts(const Stage& stage) {
   return {};
 }
 
-// A task may say how exact it must be. Three products of bfloat16 are 0.000,01 off, those of TF32 a few times less.
-bool ContractionWriter::wants_every_digit() const {
-  const auto& tolerance = program_.task_.tolerance;
-  return tolerance && tolerance->relative < strictest_tolerance;
-}
-
 Result<bool> ContractionWriter::write(const Stage& stage) {
-  if (!names_are_free() || wants_every_digit()) return false;
+  if (!names_are_free() || program_.wants_every_digit()) return false;
   auto found = find(stage);
   if (!found) return false;
   contraction_ = std::move(*found);

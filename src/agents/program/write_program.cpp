@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agents/program/attention_writer.h"
 #include "agents/program/contraction.h"
 #include "agents/program/device_functions.h"
 #include "agents/program/joined_text.h"
@@ -13,6 +14,7 @@ namespace kw::program {
 namespace {
 
 constexpr std::size_t widest_line = 110;
+constexpr double strictest_tolerance = 0.0001;  // of a task, for which tensor cores are exact enough
 
 std::string word_of(const std::string& operation) {
   std::string made;
@@ -57,7 +59,10 @@ ProgramWriter::ProgramWriter(const Task& task, Graph graph)
 
 Result<std::string> ProgramWriter::write() {
   soften_outputs();
-  schedule_ = make_schedule(graph_, sizes_);
+  attentions_ = AttentionWriter(*this).find();
+  schedule_ = make_schedule(graph_, sizes_, attentions_);
+  for (const auto& [stage, attention] : attentions_)
+    kept_in_16_bits_.merge(AttentionWriter(*this).kept_in_16_bits(attention));
   name_tensors();
   for (const Stage& stage : schedule_.stages) KW_TRY_VOID(write_stage(stage));
   if (graph_.beyond_limits()) return Error{"the program is too large for the library", "", {}};
@@ -106,10 +111,10 @@ bool ProgramWriter::is_output(NodeId id) const {
   return std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
 }
 
-// Scratch keeps what a kernel computes, so that half types are rounded once, at the end.
+// Scratch keeps what a kernel computes, so that half types are rounded once, at the end; but for attention's tiles.
 Dtype ProgramWriter::stored_as(NodeId id) const {
   const Node& node = graph_.node(id);
-  if (node.kind == NodeKind::input || is_output(id)) return node.dtype;
+  if (node.kind == NodeKind::input || is_output(id) || kept_in_16_bits_.contains(id)) return node.dtype;
   if (node.kind == NodeKind::scatter && bytes_of(node.dtype) < 4 && !is_floating_point(node.dtype)) return Dtype::int32;
   return computed_as(node.dtype);
 }
@@ -120,6 +125,12 @@ bool ProgramWriter::is_large(const Extent& count) const {
     if (!value.ok() || *value > max_tensor_elements) return true;
   }
   return false;
+}
+
+// A task may say how exact it must be. Three products of bfloat16 are 0.000,01 off, those of TF32 a few times less.
+bool ProgramWriter::wants_every_digit() const {
+  const auto& tolerance = task_.tolerance;
+  return tolerance && tolerance->relative < strictest_tolerance;
 }
 
 void ProgramWriter::decode(KernelText& kernel, const std::string& flat, const std::string& type, const Extents& shape,
@@ -230,8 +241,10 @@ std::string ProgramWriter::file() const {
   if (all.find("__half") != std::string::npos) text += "#include <cuda_fp16.h>\n";
   if (all.find("bfloat16") != std::string::npos) text += "#include <cuda_bf16.h>\n";
   if (!text.empty()) text += "\n";
-  text += contraction_functions(contracted_) + window_functions(kernels_text_) + device_functions(kernels_text_) +
-          kernels_text_;
+  std::set<Arithmetic> used = contracted_;
+  used.insert(attended_.begin(), attended_.end());
+  text += half_products(used) + contraction_functions(contracted_) + attention_functions(attended_) +
+          window_functions(kernels_text_) + device_functions(kernels_text_) + kernels_text_;
   std::vector<std::string> parameters;
   const std::string declaration = task_.launcher_declaration();
   const std::size_t open = declaration.find('(');

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/program/attention_writer.h"
 #include "agents/program/contraction_writer.h"
 #include "agents/program/joined_text.h"
 #include "agents/program/program_writer.h"
@@ -80,6 +81,8 @@ Result<void> ProgramWriter::write_stage(const Stage& stage) {
   const Node& node = graph_.node(stage.node);
   if (node.kind == NodeKind::scatter) return write_scatter(stage);
   if (node.kind == NodeKind::scan) return write_scan(stage);
+  if (const auto found = attentions_.find(stage.node); found != attentions_.end())
+    return AttentionWriter(*this).write(stage, found->second);
   KW_TRY(const bool contracted, ContractionWriter(*this).write(stage));
   if (contracted) return {};
   KernelText body;

@@ -123,7 +123,7 @@ void ContractionWriter::write_window(KernelText& kernel, const Factor& factor, b
   kernel.add(fmt::format("Windowed<{}, {}, {}, decltype({}_at)> {}{{{}_at, {}, {}}};",
                          left ? names_.tile_m : names_.tile_n, names_.tile_k, names_.threads, name, name, name,
                          window_->step.text(), count.text()));
-  take_over(kernel, inside);
+  kernel.take_over(inside);
   for (const Extent& extent : {channels, count, window_->step, extent_of(window_->taps)}) kernel.note(extent);
 }
 
@@ -149,7 +149,7 @@ void ContractionWriter::write_reordered(const Stage& stage) {
   kernel.add("}");
   decode(kernel, {"(at / places)", lines}, inside.lines);
   kernel.lines += inside.lines;
-  take_over(kernel, inside);
+  kernel.take_over(inside);
   const auto [parameters, arguments] = program_.parameters_of(kernel, "float* " + window_->reordered);
   std::string& text = program_.kernels_text_;
   text += listed(fmt::format("__global__ void {}(", name), parameters, ") {\n", 0);
