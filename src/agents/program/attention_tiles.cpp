@@ -18,7 +18,8 @@ AttentionTiles attention_tiles(const AttentionForm& form) {
   AttentionTiles made;
   made.kept = largest <= 64 && form.parts == 1;
   // A warp has 32 queries, so that a piece of keys or values is read for two products, as far as registers go.
-  if (form.computed || form.parts > 1 || largest > 128) made.tile_q = 64;
+  // In parts that pays only up to heads of 64 (bench/results/attention_h200.md).
+  if (form.computed || (form.parts > 1 && largest > 64) || largest > 128) made.tile_q = 64;
   if (form.parts > 1 || largest > 128)
     made.tile_k = 32;
   else if (largest > 96)
