@@ -1,5 +1,7 @@
 #include "model/gpu/torch/adapter_tensors.h"
 
+#include <algorithm>
+
 namespace kw {
 namespace {
 
@@ -96,6 +98,16 @@ std::vector<GradientStretch> AdapterLayoutOnDevice::stretches() const {
     stretches.back().begin = piece->group_a;
   }
   return stretches;
+}
+
+std::vector<EightBitMoments::Piece> AdapterLayoutOnDevice::pieces() const {
+  std::vector<EightBitMoments::Piece> all;
+  for (const Piece& piece : pieces_) {
+    all.push_back({piece.host_a, piece.device_a, rank_ * piece.in});
+    all.push_back({piece.host_b, piece.device_b, rank_ * piece.out});
+  }
+  std::ranges::sort(all, {}, &EightBitMoments::Piece::host);
+  return all;
 }
 
 void AdapterLayoutOnDevice::upload(std::span<const float> from, Tensor& flat) const {

@@ -9,6 +9,7 @@
 #include "model/decoder/adapter.h"
 #include "model/decoder/batch_plan.h"
 #include "model/gpu/gradient_buckets.h"
+#include "model/gpu/torch/eight_bit.h"
 #include "model/gpu/torch/operations.h"
 
 namespace kw {
@@ -32,6 +33,8 @@ class AdapterLayoutOnDevice {
   AdapterLayoutOnDevice(const ModelDescription& description, const AdapterLayout& layout);
   std::int64_t size() const { return size_; }
   std::vector<LayerGroups> views(const at::Tensor& flat) const;
+  // Where the program's elements are, in its order: for moments that are kept in that.
+  std::vector<EightBitMoments::Piece> pieces() const;
   // Moments as DeviceLayout has them.
   std::vector<GradientStretch> stretches() const;
   void upload(std::span<const float> from, at::Tensor& flat) const;
