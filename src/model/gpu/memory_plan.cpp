@@ -195,6 +195,14 @@ std::int64_t most_rows(const TrainerShape& shape, std::int64_t available, Kept l
   return rows;
 }
 
+std::int64_t usual_rows(const TrainerShape& shape, std::int64_t available, std::int64_t enough) {
+  constexpr std::int64_t step = 256;
+  const std::int64_t left = available - available * 2 / 5;
+  const std::int64_t once = most_rows(shape, left, Kept::products, step, shape.model.context);
+  if (once >= enough) return once;
+  return std::min(most_rows(shape, left, Kept::input, step, shape.model.context), enough);
+}
+
 std::int64_t cache_bytes_of_token(const ModelDescription& model, std::int64_t element_bytes) {
   return model.layers * 2 * model.kv_heads * model.head_dim * element_bytes;
 }

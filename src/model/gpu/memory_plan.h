@@ -73,6 +73,10 @@ PassAnswer plan_pass(const TrainerShape& shape, const PassNeeds& needs, std::int
 std::int64_t most_rows(const TrainerShape& shape, std::int64_t available, Kept least, std::int64_t step,
                        std::int64_t context);
 
+// Tokens of a pass for who has no wish of his own: nothing is computed twice, unless passes would be shorter than
+// `enough`. Room for a decoder on the same weights (decoder_pages.h) is left. 0: none fit.
+std::int64_t usual_rows(const TrainerShape& shape, std::int64_t available, std::int64_t enough);
+
 // Keys and values of one token.
 std::int64_t cache_bytes_of_token(const ModelDescription& model, std::int64_t element_bytes = 2);
 

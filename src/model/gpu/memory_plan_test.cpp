@@ -73,6 +73,16 @@ TEST(MemoryPlan, SevenBillionFitInto22GibAndFullTrainingDoesNot) {
   EXPECT_EQ(most_rows(full, 22 * gib - memory_outside_allocator - fixed(full), Kept::input, 512, 512), 0);
 }
 
+TEST(MemoryPlan, UsualPassesAreAsLongAsTheyFitBesideADecoder) {
+  const TrainerShape shape = shape_of("qwen2.5-coder-7b", TrainingMethod::qlora);
+  const std::int64_t left = 24 * gib - memory_outside_allocator - fixed(shape);
+  const std::int64_t rows = usual_rows(shape, left, 2048);
+  EXPECT_GE(rows, 2048);
+  EXPECT_TRUE(plan_pass(shape, {rows, rows, 1}, left - left * 2 / 5).fits);
+  EXPECT_EQ(usual_rows(shape, left, 8192), 8192) << "rather computed twice than short";
+  EXPECT_EQ(usual_rows(shape, gib / 8, 2048), 0);
+}
+
 TEST(MemoryPlan, NamesOfMethodsAreReadBack) {
   for (const auto method : {TrainingMethod::full, TrainingMethod::lora, TrainingMethod::qlora})
     EXPECT_EQ(training_method(to_string(method)).value(), method);

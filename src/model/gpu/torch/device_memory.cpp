@@ -43,6 +43,9 @@ void limit_device_memory(std::int64_t bytes) {
   const Driver driver = ask_driver();
   if (driver.total == 0 || bytes >= driver.total) return;
   limit = bytes;
+  // What an earlier trainer had does not count.
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  c10::cuda::CUDACachingAllocator::resetPeakStats(c10::cuda::current_device());
   const double share = static_cast<double>(bytes) / static_cast<double>(driver.total);
   c10::cuda::CUDACachingAllocator::setMemoryFraction(share, c10::cuda::current_device());
 }
