@@ -114,12 +114,13 @@ class Comparison {
   }
 
   // Tokens a second for each batch size.
-  std::vector<double> decode(bool packed, bool profile) {
+  std::vector<double> decode(bool packed, bool profile, bool rounded_codes = false) {
     constexpr std::int64_t context = 1024;
     GpuDecoderOptions options;
     options.cache_bytes = (arguments_.on_cpu ? 1 : 8) * gib;
     options.on_cpu = arguments_.on_cpu;
     options.profile = profile;
+    options.rounded_codes = rounded_codes;
     const auto decoder =
         packed ? require(make_gpu_decoder(*base_, {}, options)) : require(make_gpu_decoder(*parameters_, {}, options));
     std::vector<double> rates;
@@ -186,8 +187,9 @@ void compare_small(ThreadTeam& team, const Arguments& arguments, const std::stri
   }
   std::printf("%s, %d steps: loss %.4f to %.4f, at most %.2e from that on the expanded base\n", name.c_str(), steps,
               first, last, most);
-  for (const std::int64_t rows : {1, 8, 32}) {
+  for (const auto& [rows, rounded] : {std::pair{1, false}, {8, false}, {32, false}, {1, true}, {8, true}}) {
     GpuDecoderOptions decoding;
+    decoding.rounded_codes = rounded;
     decoding.page_count = 1024;
     decoding.most_rows = 64;
     auto decoder = require(make_gpu_decoder(*packed, decoding));
@@ -206,7 +208,8 @@ void compare_small(ThreadTeam& team, const Arguments& arguments, const std::stri
       sampled.insert(sampled.end(), sequences.log_probs[s].begin(), sequences.log_probs[s].end());
     }
     const Difference d = difference(sampled, scored);
-    std::printf("sampled against scored, NF4, %" PRId64 " at a time: mean %.2e, largest %.2e\n", rows, d.mean, d.most);
+    std::printf("sampled against scored, NF4%s, %d at a time: mean %.2e, largest %.2e\n",
+                rounded ? " with rounded codes" : "", rows, d.mean, d.most);
   }
   std::fflush(stdout);
 }
@@ -220,15 +223,17 @@ void qlora(ThreadTeam& team, const Arguments& arguments) {
   Comparison comparison(team, arguments, name);
 
   std::printf(
-      "\n### Decoding at a context of 1024\n| batch | bf16 tok/s | NF4 tok/s | ratio | NF4's share of bandwidth |\n");
-  std::printf("| ---: | ---: | ---: | ---: | ---: |\n");
-  const auto wide = comparison.decode(false, false), narrow = comparison.decode(true, false);
+      "\n### Decoding at a context of 1024\n| batch | bf16 tok/s | NF4 tok/s | ratio | NF4's share of bandwidth | "
+      "codes rounded, ratio |\n");
+  std::printf("| ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  const auto wide = comparison.decode(false, false), narrow = comparison.decode(true, false),
+             rounded = comparison.decode(true, false, true);
   for (std::size_t i = 0; i < wide.size(); ++i) {
     const auto batch = static_cast<double>(arguments.batches[i]);
     const double cache = batch * 1050 * static_cast<double>(cache_bytes_of_token(comparison.model()));
     const double share = (comparison.packed_bytes() + cache) * narrow[i] / batch / bytes_per_second;
-    std::printf("| %.0f | %.0f | %.0f | %.2f | %.1f %% |\n", batch, wide[i], narrow[i], narrow[i] / wide[i],
-                100 * share);
+    std::printf("| %.0f | %.0f | %.0f | %.2f | %.1f %% | %.2f |\n", batch, wide[i], narrow[i], narrow[i] / wide[i],
+                100 * share, rounded[i] / wide[i]);
   }
   if (arguments.profile) comparison.decode(true, true);
 

@@ -81,7 +81,7 @@ def main():
 
     trained = {row[0]: row for row in map(cells, re.findall(r"^\| Q?LoRA.*\|$", bench, re.M))}
     decoded = {row[0]: row for row in map(cells, re.findall(r"^\| \d+ \|.*\|$", bench, re.M))}
-    agreement = [float(mean) for mean in re.findall(r"sampled against scored.*mean ([\d.e+-]+),", bench)]
+    agreement = [float(mean) for mean in re.findall(r"sampled against scored, NF4, .*mean ([\d.e+-]+),", bench)]
     memory = [float(row[5]) for name, row in trained.items() if "limited" in name and len(row) > 7]
     passed, skipped = len(re.findall(r"\[       OK \]", tests)), len(set(re.findall(r"\[  SKIPPED \] (\S+)", tests)))
     print(f"\ntests: {passed} passed, {skipped} skipped, {'none' if tests_ok else 'SOME'} failed")

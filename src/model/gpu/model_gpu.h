@@ -54,8 +54,11 @@ struct GpuDecoderOptions {
   std::int64_t most_rows = 256;
   std::int64_t most_tokens = 8192;     // of one step
   std::int64_t usable_vocabulary = 0;  // 0: all
-  bool graphs = true;                  // steps of one token a row run as CUDA graphs
-  bool profile = false;                // events around each piece instead of graphs; see gpu_decoder_profile
+  // On a base in NF4, a few rows at a time: its codes are rounded to bf16 instead of the weights that they stand for.
+  // That is faster, and log-probabilities are not quite the trainer's.
+  bool rounded_codes = false;
+  bool graphs = true;    // steps of one token a row run as CUDA graphs
+  bool profile = false;  // events around each piece instead of graphs; see gpu_decoder_profile
 };
 
 // `seed` is for the value head's first weights. Moments of 8 bits are for adapters and the value head, without ranks.

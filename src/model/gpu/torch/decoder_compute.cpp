@@ -33,13 +33,15 @@ void GpuDecoder::linear(Tensor& y, const Tensor& x, const Tensor& weight) const 
 void GpuDecoder::linear(Tensor& y, const Tensor& x, std::int64_t layer, AdapterGroup group) {
   if (!model_->packed) return linear(y, x, dense(model_->weights.layers[static_cast<std::size_t>(layer)], group));
   const Nf4Matrix& matrix = model_->packed->at(layer, group);
-  if (operations_.has_nf4_rows(matrix, x)) return operations_.nf4_rows(x, matrix, {}, y);
+  if (operations_.has_nf4_rows(matrix, x)) return operations_.nf4_rows(x, matrix, {}, !options_.rounded_codes, y);
   operations_.product(y, x, false, workspace_->expand(operations_, matrix), true);
 }
 
 void GpuDecoder::linear_single(Tensor& y, const Tensor& x, std::int64_t layer, AdapterGroup group,
                                const Operations::SingleRow& extras) const {
-  if (model_->packed) return operations_.nf4_rows(x, model_->packed->at(layer, group), extras, y);
+  if (model_->packed) {
+    return operations_.nf4_rows(x, model_->packed->at(layer, group), extras, !options_.rounded_codes, y);
+  }
   operations_.single_row(x, dense(model_->weights.layers[static_cast<std::size_t>(layer)], group), extras, y);
 }
 

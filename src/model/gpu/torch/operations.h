@@ -156,8 +156,9 @@ class Operations {
   // Whether nf4_rows can do it: a few rows in bf16, on the GPU. Beyond, expanding and cuBLAS are faster.
   bool has_nf4_rows(const Nf4Matrix& matrix, const at::Tensor& x) const;
   static constexpr std::int64_t most_nf4_rows = 16;
-  // y = x W^T and what single_row does besides, for a few rows; residual has y's stride.
-  void nf4_rows(const at::Tensor& x, const Nf4Matrix& matrix, const SingleRow& extras, at::Tensor& y) const;
+  // y = x W^T and what single_row does besides, for a few rows; residual has y's stride. exact: weights are rounded as
+  // expand_nf4 does; else codes are, which is faster.
+  void nf4_rows(const at::Tensor& x, const Nf4Matrix& matrix, const SingleRow& extras, bool exact, at::Tensor& y) const;
 
   Stopwatch& stopwatch() const { return stopwatch_; }
 

@@ -57,7 +57,8 @@ bool Operations::has_nf4_rows(const Nf4Matrix& matrix, const Tensor& x) const {
          x.stride(0) % 8 == 0;
 }
 
-void Operations::nf4_rows(const Tensor& x, const Nf4Matrix& matrix, const SingleRow& extras, Tensor& y) const {
+void Operations::nf4_rows(const Tensor& x, const Nf4Matrix& matrix, const SingleRow& extras, bool exact,
+                          Tensor& y) const {
   const std::int64_t out = extras.pairs ? matrix.out / 2 : matrix.out, tiles = (out + 15) / 16;
   // Few outputs: more warps divide a row, so that enough loads are under way.
   const int threads = tiles < 132 * 3 ? 512 : 256;
@@ -74,7 +75,8 @@ void Operations::nf4_rows(const Tensor& x, const Nf4Matrix& matrix, const Single
     const Tensor own_y = y.narrow(0, begin, rows);
     const Tensor residual = extras.residual.defined() ? extras.residual.narrow(0, begin, rows) : Tensor();
     kernels_->launch(
-        "nf4_rows", {{(tiles + rounds - 1) / rounds, 1, 1}, threads, bytes + (staged ? x_bytes : 0)},
+        exact ? "nf4_rows_exact" : "nf4_rows_rounded",
+        {{(tiles + rounds - 1) / rounds, 1, 1}, threads, bytes + (staged ? x_bytes : 0)},
         {own_x, as_int(x.stride(0)), as_int(rows), extras.norm, static_cast<float>(extras.epsilon), matrix.codes,
          matrix.absmax, matrix.nested, matrix.firsts, matrix.numbers, as_int(parts), extras.bias, residual, own_y,
          as_int(y.stride(0)), as_int(matrix.in), as_int(out), extras.pairs ? 1 : 0, staged ? 1 : 0});
