@@ -50,8 +50,8 @@ std::int64_t block_bytes(const Widths& w, const PassNeeds& needs) {
                    attention * w.element * needs.rows + sums});
 }
 
-std::int64_t head_kept(const Widths& w, const PassNeeds& needs) {
-  return needs.scored * (2 * w.hidden * w.element + 16);
+std::int64_t head_kept(const Widths& w, const PassNeeds& needs, bool value_head) {
+  return needs.scored * (2 * w.hidden * w.element + 16 + (value_head ? 4 * w.hidden : 0));
 }
 // Logits, their gradients, and those of the streams.
 std::int64_t head_bytes(const Widths& w, const PassNeeds& needs, std::int64_t logits_rows) {
@@ -155,7 +155,7 @@ PassAnswer plan_pass(const TrainerShape& shape, const PassNeeds& needs, std::int
   PassAnswer answer;
   PassPlan& plan = answer.plan;
   // Two streams, token numbers, positions and places of the scored ones.
-  const std::int64_t common = needs.rows * (2 * w.hidden * w.element + 32) + head_kept(w, needs);
+  const std::int64_t common = needs.rows * (2 * w.hidden * w.element + 32) + head_kept(w, needs, shape.value_head);
   const std::int64_t least = layers * kept_bytes(shape, needs.rows, Kept::input);
   const std::int64_t of_block = block_bytes(w, needs);
   plan.logits_rows = std::min<std::int64_t>(2048, std::max<std::int64_t>(needs.scored, 1));

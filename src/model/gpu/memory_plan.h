@@ -23,7 +23,8 @@ struct TrainerShape {
   std::int64_t adapter_parameters = 0;  // of all adapters
   std::int64_t adapter_ranks = 0;       // of the largest: rank times targets that it has in a layer
   bool eight_bit = false;               // the adapters' moments
-  std::int64_t element_bytes = 2;       // of what is computed with: 4 in float32
+  bool value_head = false;
+  std::int64_t element_bytes = 2;  // of what is computed with: 4 in float32
 };
 // Adapters of this rank on all seven projections.
 std::int64_t adapter_parameters(const ModelDescription& model, std::int64_t rank);

@@ -137,24 +137,43 @@ __device__ void nf4_rows(const bf16* x, int x_stride, int rows, const bf16* norm
   const int first_block = min(slice * share, blocks), end_block = min(first_block + share, blocks);
   const int count = (out + 15) / 16;
 
-  constexpr int ahead = 4;  // blocks of two rows that are under way
+  // A lane has two rows, 8 above each other, and a quarter of each block. Numbers take half of the registers of
+  // addresses.
+  constexpr int ahead = 4;  // blocks that are under way; lane `quad` of a row brings the factor of one of them
   uint2 raw[2][ahead];
-  const unsigned char* row_codes[2];
-  const auto row_of = [&](int tile, int h) { return min(tile * 16 + line + 8 * h, out - 1) + side * out; };
-  const auto aim = [&](int tile) {
-    for (int h = 0; h < 2; ++h) row_codes[h] = codes + static_cast<u64>(row_of(tile, h)) * (in / 2) + 8 * quad;
+  u32 row_codes[2];
+  int row_absmax[2], row_map[2], row_nested[2], in_part[2];  // in_part: blocks of the part before this one
+  float offset[2], row_factor[2];
+  unsigned char map_index[2];
+  const auto fetch = [&](int h, int i, int block) {
+    if (block < end_block) raw[h][i] = __ldg(reinterpret_cast<const uint2*>(codes + (row_codes[h] + block * 32)));
   };
-  const auto fetch = [&](int from) {
-#pragma unroll
-    for (int h = 0; h < 2; ++h)
-#pragma unroll
-      for (int i = 0; i < ahead; ++i)
-        if (from + i < end_block)
-          raw[h][i] = __ldg(reinterpret_cast<const uint2*>(row_codes[h] + static_cast<u64>(from + i) * 32));
+  const auto fetch_factors = [&](int block) {
+    if (block + quad >= end_block) return;
+    for (int h = 0; h < 2; ++h) {
+      map_index[h] = absmax[row_absmax[h] + block];
+      row_factor[h] = nested[row_nested[h] + (in_part[h] + block) / 256];
+    }
+  };
+  const auto begin = [&](int tile) {
+    for (int h = 0; h < 2; ++h) {
+      const int row = min(tile * 16 + line + 8 * h, out - 1) + side * out;
+      int part = 0;
+      while (part + 1 < parts && row >= firsts[2 * (part + 1)]) ++part;
+      row_codes[h] = row * (in / 2) + 8 * quad;
+      row_absmax[h] = row * blocks + quad;
+      row_nested[h] = firsts[2 * part + 1];
+      row_map[h] = part * 256;
+      offset[h] = numbers[part * nf4_numbers];
+      in_part[h] = (row - firsts[2 * part]) * blocks + quad;
+      map_index[h] = 0;
+      row_factor[h] = 0;
+      for (int i = 0; i < ahead; ++i) fetch(h, i, first_block + i);
+    }
+    fetch_factors(first_block);
   };
   // Weights are nobody's result: the first are under way before x is there.
-  aim(blockIdx.x);
-  fetch(first_block);
+  begin(blockIdx.x);
   for (int pair = warp; pair < 256; pair += warps) {
     const float first = nf4_values[pair >> 4], second = nf4_values[pair & 15];
     if (exact) table[pair * 32 + lane] = __float_as_uint(lane % 2 == 0 ? first : second);
@@ -193,37 +212,13 @@ __device__ void nf4_rows(const bf16* x, int x_stride, int rows, const bf16* norm
   const bf16* lines = staged ? own_x + line * (in + 8) : x + static_cast<u64>(line) * x_stride;
 
   for (int tile = blockIdx.x; tile < count; tile += gridDim.x) {
-    if (tile != blockIdx.x) {
-      aim(tile);
-      fetch(first_block);
-    }
-    const unsigned char* row_absmax[2];
-    const float* row_nested[2];
-    const float* row_map[2];
-    float offset[2];
-    int in_part[2];  // blocks of the part that come before the row
-    for (int h = 0; h < 2; ++h) {
-      const int row = row_of(tile, h);
-      int part = 0;
-      while (part + 1 < parts && row >= firsts[2 * (part + 1)]) ++part;
-      row_absmax[h] = absmax + static_cast<u64>(row) * blocks;
-      row_nested[h] = nested + firsts[2 * part + 1];
-      row_map[h] = maps + part * 256;
-      offset[h] = numbers[part * nf4_numbers];
-      in_part[h] = (row - firsts[2 * part]) * blocks;
-    }
+    if (tile != static_cast<int>(blockIdx.x)) begin(tile);
     float sums[4] = {};
     for (int block = first_block; block < end_block; block += ahead) {
-      // Lane `quad` of a row knows the factor of the block of this number.
-      float factor[2] = {};
+      float factor[2];
       for (int h = 0; h < 2; ++h)
-        if (block + quad < end_block)
-          factor[h] = nf4_scale(row_map[h][row_absmax[h][block + quad]], row_nested[h][(in_part[h] + block + quad) / 256],
-                                offset[h]);
-      uint2 now[2][ahead];
-      for (int h = 0; h < 2; ++h)
-        for (int i = 0; i < ahead; ++i) now[h][i] = raw[h][i];
-      fetch(block + ahead);
+        factor[h] = nf4_scale(maps[row_map[h] + map_index[h]], row_factor[h], offset[h]);
+      fetch_factors(block + ahead);
 #pragma unroll
       for (int i = 0; i < ahead; ++i) {
         if (block + i >= end_block) continue;
@@ -242,7 +237,7 @@ __device__ void nf4_rows(const bf16* x, int x_stride, int rows, const bf16* norm
           u32 a[4];
 #pragma unroll
           for (int h = 0; h < 2; ++h) {
-            const u32 word = step < 2 ? now[h][i].x : now[h][i].y;
+            const u32 word = step < 2 ? raw[h][i].x : raw[h][i].y;
             for (int half = 0; half < 2; ++half) {
               const u32 pair = word >> (16 * (step & 1) + 8 * half) & 255;
               if (exact) {
@@ -255,6 +250,7 @@ __device__ void nf4_rows(const bf16* x, int x_stride, int rows, const bf16* norm
           }
           matrix_step(exact ? sums : products, a, b[2 * step], b[2 * step + 1]);
         }
+        for (int h = 0; h < 2; ++h) fetch(h, i, block + i + ahead);
         if (exact) continue;
         for (int k = 0; k < 4; ++k) sums[k] += own[k / 2] * products[k];
       }

@@ -42,6 +42,19 @@ int group_of(Projection projection) {
 
 }  // namespace
 
+const Tensor& matrix_of(const LayerTensors& layer, AdapterGroup group) {
+  switch (group) {
+    case AdapterGroup::qkv:
+      return layer.qkv;
+    case AdapterGroup::o:
+      return layer.o;
+    case AdapterGroup::gate_up:
+      return layer.gate_up;
+    default:
+      return layer.down;
+  }
+}
+
 AdapterLayoutOnDevice::AdapterLayoutOnDevice(const ModelDescription& description, const AdapterLayout& layout)
     : layers_(static_cast<std::int64_t>(layout.layers.size())), rank_(layout.rank) {
   const auto take = [&](std::int64_t count) {

@@ -10,12 +10,15 @@
 #include "model/decoder/batch_plan.h"
 #include "model/gpu/gradient_buckets.h"
 #include "model/gpu/torch/eight_bit.h"
+#include "model/gpu/torch/model_tensors.h"
 #include "model/gpu/torch/operations.h"
 
 namespace kw {
 
 enum class AdapterGroup { qkv, o, gate_up, down };
 inline constexpr int adapter_group_count = 4;
+// The base's own, of the same projections.
+const at::Tensor& matrix_of(const LayerTensors& layer, AdapterGroup group);
 
 struct GroupTensors {
   at::Tensor a;  // (all ranks, in); undefined: nothing of the group is adapted

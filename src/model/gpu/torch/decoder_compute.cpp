@@ -7,19 +7,6 @@ namespace {
 
 using at::Tensor;
 
-const Tensor& dense(const LayerTensors& weights, AdapterGroup group) {
-  switch (group) {
-    case AdapterGroup::qkv:
-      return weights.qkv;
-    case AdapterGroup::o:
-      return weights.o;
-    case AdapterGroup::gate_up:
-      return weights.gate_up;
-    default:
-      return weights.down;
-  }
-}
-
 }  // namespace
 
 void GpuDecoder::linear(Tensor& y, const Tensor& x, const Tensor& weight) const {
@@ -31,7 +18,7 @@ void GpuDecoder::linear(Tensor& y, const Tensor& x, const Tensor& weight) const 
 }
 
 void GpuDecoder::linear(Tensor& y, const Tensor& x, std::int64_t layer, AdapterGroup group) {
-  if (!model_->packed) return linear(y, x, dense(model_->weights.layers[static_cast<std::size_t>(layer)], group));
+  if (!model_->packed) return linear(y, x, matrix_of(model_->weights.layers[static_cast<std::size_t>(layer)], group));
   const Nf4Matrix& matrix = model_->packed->at(layer, group);
   if (operations_.has_nf4_rows(matrix, x)) return operations_.nf4_rows(x, matrix, {}, !options_.rounded_codes, y);
   operations_.product(y, x, false, workspace_->expand(operations_, matrix), true);
@@ -42,7 +29,7 @@ void GpuDecoder::linear_single(Tensor& y, const Tensor& x, std::int64_t layer, A
   if (model_->packed) {
     return operations_.nf4_rows(x, model_->packed->at(layer, group), extras, !options_.rounded_codes, y);
   }
-  operations_.single_row(x, dense(model_->weights.layers[static_cast<std::size_t>(layer)], group), extras, y);
+  operations_.single_row(x, matrix_of(model_->weights.layers[static_cast<std::size_t>(layer)], group), extras, y);
 }
 
 // Whether every product of a single row may do more than multiply.

@@ -110,6 +110,7 @@ GpuTrainer::GpuTrainer(const HostBase& base, const std::vector<Adapter>& adapter
                          : base.packed != nullptr ? TrainingMethod::qlora
                                                   : TrainingMethod::lora;
   memory_shape_.eight_bit = eight_bit_;
+  memory_shape_.value_head = has_value_head_;
   memory_shape_.element_bytes = static_cast<std::int64_t>(elementSize(model.type));
   for (const Adapter& adapter : adapters) {
     memory_shape_.adapter_parameters += adapter.layout.size;

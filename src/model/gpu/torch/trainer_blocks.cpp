@@ -17,17 +17,7 @@ std::string in_mebibytes(std::int64_t bytes) { return std::to_string(bytes >> 20
 
 Tensor GpuTrainer::matrix(std::int64_t layer, AdapterGroup group) {
   if (workspace_) return workspace_->expand(operations_, shared_->packed->at(layer, group));
-  const LayerTensors& weights = shared_->weights.layers[static_cast<std::size_t>(layer)];
-  switch (group) {
-    case AdapterGroup::qkv:
-      return weights.qkv;
-    case AdapterGroup::o:
-      return weights.o;
-    case AdapterGroup::gate_up:
-      return weights.gate_up;
-    default:
-      return weights.down;
-  }
+  return matrix_of(shared_->weights.layers[static_cast<std::size_t>(layer)], group);
 }
 
 PassPlan GpuTrainer::plan_memory(const BatchPlan& plan, bool keep) const {
