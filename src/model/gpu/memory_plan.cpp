@@ -119,9 +119,11 @@ std::vector<MemoryPiece> fixed_memory(const TrainerShape& shape) {
 
 std::int64_t kept_bytes(const TrainerShape& shape, std::int64_t rows, Kept kept) {
   const Widths w(shape);
-  std::int64_t of_row = w.hidden * w.element;
-  if (kept >= Kept::attention) of_row += (w.qkv + w.query + w.hidden + shape.adapter_ranks) * w.element + w.heads * 4;
-  if (kept >= Kept::products) of_row += 2 * w.inner * w.element;
+  // A x of each projection that is not computed again: of down always.
+  const std::int64_t rank = shape.adapter_ranks / projection_count;
+  std::int64_t of_row = (w.hidden + rank) * w.element;
+  if (kept >= Kept::attention) of_row += (w.qkv + w.query + w.hidden + 4 * rank) * w.element + w.heads * 4;
+  if (kept >= Kept::products) of_row += (2 * w.inner + 2 * rank) * w.element;
   if (kept >= Kept::all) of_row += 2 * w.hidden * w.element + 8;
   return of_row * rows;
 }

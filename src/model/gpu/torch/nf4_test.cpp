@@ -278,6 +278,78 @@ TEST(PackedBase, WhateverMemoryLetsItKeepItTrainsAlike) {
   EXPECT_GT(kept.size(), 4u);
 }
 
+// Bytes of tensors that are alive on the CPU.
+class CountingAllocator final : public c10::Allocator {
+ public:
+  CountingAllocator() : below_(c10::GetAllocator(c10::kCPU)) { c10::SetAllocator(c10::kCPU, this, 255); }
+  ~CountingAllocator() override { c10::SetAllocator(c10::kCPU, below_, 255); }
+  c10::DataPtr allocate(std::size_t bytes) override {
+    void* memory = std::aligned_alloc(64, std::max<std::size_t>(1, (bytes + 63) / 64) * 64);
+    sizes[memory] = bytes;
+    live += static_cast<std::int64_t>(bytes);
+    return {memory, memory, &release, at::Device(at::kCPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override { std::memcpy(to, from, bytes); }
+  static inline std::int64_t live = 0;
+
+ private:
+  static void release(void* memory) {
+    live -= static_cast<std::int64_t>(sizes[memory]);
+    sizes.erase(memory);
+    std::free(memory);
+  }
+  static inline std::map<void*, std::size_t> sizes;
+  c10::Allocator* below_;
+};
+
+// Between forward() and backward() as much lies there as the plan says, whatever is kept.
+TEST(PackedBase, WhatAPassLeavesIsWhatThePlanSays) {
+  ModelDescription model = description_of(64, 4, 2, 192);
+  model.layers = 6;
+  model.context = 256;
+  const Nf4Base base = random_base(model);
+  using enum Projection;
+  const std::vector<Adapter> adapters{make_adapter(model, "one", 8, 16, {q, k, v, o, gate, up, down}, 1)};
+  TrainerShape shape;
+  shape.model = model;
+  shape.method = TrainingMethod::qlora;
+  shape.adapter_parameters = adapter_parameters(model, 8);
+  shape.adapter_ranks = projection_count * 8;
+  PackedBatch batch;
+  batch.tokens.assign(200, 5);
+  batch.starts = {0, 200};
+  batch.scored.assign(200, 1);
+  batch.scored[0] = 0;
+  batch.adapter = {0};
+  BatchPlan plan;
+  ASSERT_TRUE(plan_batch(batch, {120, 120, 256, 1}, plan).ok());
+  const PassNeeds needs{200, 199, 1};
+  const std::int64_t least = plan_pass(shape, needs, 0).plan.bytes;
+  TrainingOptions training;
+  training.train_base = false;
+  GpuOptions options;
+  options.on_cpu = true;
+  const CountingAllocator counting;
+  std::set<std::int64_t> seen;
+  for (std::int64_t more = 0; more < 2'600'000; more += 200'000) {
+    options.memory_bytes = memory_outside_allocator + sum_of(fixed_memory(shape)) + least + more;
+    GpuTrainer trainer(base, adapters, {}, training, options, nullptr);
+    const std::int64_t before = CountingAllocator::live;
+    trainer.run(plan, true);
+    const std::int64_t left = CountingAllocator::live - before;
+    const PassPlan kept = plan_pass(shape, needs, least + more).plan;
+    std::int64_t said = needs.scored * (2 * model.hidden * 2 + 16) + needs.rows * 32;
+    for (std::int64_t layer = 0; layer < model.layers; ++layer)
+      said += kept_bytes(shape, needs.rows, kept.kept(layer, model.layers));
+    EXPECT_LE(left, said) << kept.products << " and " << kept.attention;
+    EXPECT_GE(left, said * 4 / 5) << kept.products << " and " << kept.attention;
+    seen.insert(kept.products * 10 + kept.attention);
+  }
+  EXPECT_GT(seen.size(), 4u);
+  EXPECT_TRUE(seen.contains(60)) << "all products";
+}
+
 SampledToken no_host_sampling(const float*, std::int64_t, const SamplingRule&, std::int64_t) { return {}; }
 
 std::vector<SampledToken> decode(const Nf4Base& base, std::shared_ptr<const KernelLauncher> kernels, int sequences) {

@@ -53,6 +53,7 @@ void Operations::expand_nf4(const Nf4Matrix& matrix, Tensor& out) const {
 }
 
 bool Operations::has_nf4_rows(const Nf4Matrix& matrix, const Tensor& x) const {
+  if (matrix.out > INT32_MAX / std::max<std::int64_t>(matrix.in / 2, 1)) return false;  // the kernel's numbers
   return has_kernels() && x.scalar_type() == at::kBFloat16 && matrix.has_whole_rows() && x.size(0) <= most_nf4_rows &&
          x.stride(0) % 8 == 0;
 }
@@ -60,8 +61,9 @@ bool Operations::has_nf4_rows(const Nf4Matrix& matrix, const Tensor& x) const {
 void Operations::nf4_rows(const Tensor& x, const Nf4Matrix& matrix, const SingleRow& extras, bool exact,
                           Tensor& y) const {
   const std::int64_t out = extras.pairs ? matrix.out / 2 : matrix.out, tiles = (out + 15) / 16;
-  // Few outputs: more warps divide a row, so that enough loads are under way.
-  const int threads = tiles < 132 * 3 ? 512 : 256;
+  // Few outputs: more warps divide a row, so that enough loads are under way; as long as the GPU holds them all at
+  // once.
+  const int threads = tiles <= 132 * 2 ? 512 : 256;
   const std::int64_t at_once = 132 * (threads == 512 ? 2 : 4), rounds = (tiles + at_once - 1) / at_once;
   const auto parts = static_cast<std::int64_t>(matrix.parts.size());
   const std::int64_t bytes = 256 * 32 * 4 + parts * 256 * 4 + threads / 32 * 128 * 4;

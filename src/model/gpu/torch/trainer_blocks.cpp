@@ -113,13 +113,16 @@ Tensor GpuTrainer::block_forward(const Pass& pass, std::int64_t layer, const Ten
   return projected;
 }
 
-// `adapted` stays where its product is not computed again; it has a few columns.
+// What adapters made of a product goes with it.
 void GpuTrainer::forget(Block& block, Kept kept) {
   if (kept == Kept::all) return;
   block.norm1 = block.inverse1 = block.norm2 = block.inverse2 = Tensor();
   if (kept == Kept::products) return;
   block.gate_up = Tensor();
+  block.adapted[static_cast<std::size_t>(AdapterGroup::gate_up)].clear();
   if (kept == Kept::attention) return;
+  for (const AdapterGroup group : {AdapterGroup::qkv, AdapterGroup::o})
+    block.adapted[static_cast<std::size_t>(group)].clear();
   block.qkv = block.middle = Tensor();
   block.attention = {};
 }
