@@ -100,6 +100,10 @@ class Comparison {
       const GpuMemory memory = require(gpu_memory());
       std::printf(" %.2f | %.2f | %.2f |", in_gib(memory.device_used), in_gib(memory.most_reserved),
                   in_gib(memory.most_allocated));
+      if (c.limited) {
+        const auto [planned, again] = plan_of(c);
+        std::printf(" %.2f, %.0f %% of a forward pass twice |", in_gib(planned), 100 * again);
+      }
     }
     std::printf("\n");
     if (arguments_.profile) std::printf("%s", gpu_trainer_profile(*trainer).c_str());
@@ -142,6 +146,22 @@ class Comparison {
     const auto pieces = fixed_memory(shape);
     const std::int64_t unread = model_.tied_embeddings ? 0 : model_.vocabulary * model_.hidden * 2;
     return static_cast<double>(pieces[0].bytes + pieces[1].bytes - unread);
+  }
+
+  // What tensors take at the most by the plan, and how much of a forward pass is computed twice.
+  std::pair<std::int64_t, double> plan_of(const Case& c) const {
+    TrainerShape shape;
+    shape.model = model_;
+    shape.method = TrainingMethod::qlora;
+    shape.adapter_parameters = adapters_.front().layout.size;
+    shape.adapter_ranks = projection_count * 16;
+    shape.eight_bit = c.eight_bit;
+    const std::int64_t fixed = sum_of(fixed_memory(shape)), sequences = arguments_.sequences / c.passes;
+    const std::int64_t rows = sequences * arguments_.length;
+    const std::int64_t limit = static_cast<std::int64_t>(arguments_.gpu_memory_gib * 1024) << 20;
+    const PassPlan plan =
+        plan_pass(shape, {rows, rows - sequences, sequences}, limit - memory_outside_allocator - fixed).plan;
+    return {fixed + plan.bytes, plan.recomputed(model_)};
   }
 
  private:
@@ -252,8 +272,9 @@ void qlora(ThreadTeam& team, const Arguments& arguments) {
 
   std::printf("\n### Training, adapters of rank 16, %" PRId64 " x %" PRId64 " tokens a step; limit %.1f GiB\n",
               arguments.sequences, arguments.length, arguments.gpu_memory_gib);
-  std::printf("| what | passes | ms a step | tok/s | loss | driver GiB | reserved GiB | allocated GiB |\n");
-  std::printf("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  std::printf(
+      "| what | passes | ms a step | tok/s | loss | driver GiB | reserved GiB | allocated GiB | planned GiB |\n");
+  std::printf("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
   const std::int64_t passes = arguments.sequences;
   const Measured lora = comparison.train({.what = "LoRA"});
   comparison.train({.what = "LoRA, short passes", .passes = passes});

@@ -102,7 +102,7 @@ inline Decoded decode(Decoder& decoder, const ModelDescription& model, bool with
       tokens.push_back(static_cast<std::int32_t>(random.integer(0, model.vocabulary - 1)));
     }
     for (std::size_t p = 0; p < (tokens.size() + static_cast<std::size_t>(steps)) / 16 + 1; ++p) {
-      pages[static_cast<std::size_t>(s)].push_back(decoder.page_count() - 1 - next_page++);
+      pages[static_cast<std::size_t>(s)].push_back(static_cast<std::int32_t>(decoder.page_count() - 1 - next_page++));
     }
   }
   decoded.log_probs.resize(count);
