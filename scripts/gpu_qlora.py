@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """QLoRA on one NVIDIA GPU: tests of the packed base by name; LoRA and QLoRA on random 7B weights, trained and decoded side by side, with
-memory as the driver reports it. Three minutes at most, half of them to make the weights; 40 GiB of host memory, 60 GiB on the GPU.
+memory as the driver reports it. Three minutes at most, half of them to make the weights; 45 GiB of host memory, 70 GiB on the GPU.
 libtorch's folders are found where python3 has torch. Nothing else should use the GPU: memory is that of the whole device.
 
     scripts/gpu_qlora.py RESULTS [--build build] [--seconds 175] [--model qwen2.5-coder-7b] [--gpu-memory 22]

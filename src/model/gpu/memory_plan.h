@@ -36,8 +36,8 @@ struct MemoryPiece {
 std::int64_t sum_of(const std::vector<MemoryPiece>& pieces);
 // Weights, adapters with gradients and moments, tables: there from the beginning to the end.
 std::vector<MemoryPiece> fixed_memory(const TrainerShape& shape);
-// CUDA's context, modules and cuBLAS: of the process, but not of torch's allocator. Rounded up from what an H200 has.
-inline constexpr std::int64_t memory_outside_allocator = std::int64_t{1} << 30;
+// CUDA's context and the modules that it loads: of the process, but not of torch's allocator. An estimate with room.
+inline constexpr std::int64_t memory_outside_allocator = std::int64_t{5} << 28;
 
 // What a block leaves for its gradient; all else of it is computed once more.
 enum class Kept {

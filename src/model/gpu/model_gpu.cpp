@@ -384,7 +384,7 @@ SampledToken sample_on_host(const float* logits, std::int64_t usable, const Samp
 
 Result<void> check_memory(const GpuOptions& options) {
   if (options.memory_bytes == 0 || options.memory_bytes > memory_outside_allocator) return {};
-  return Error{"CUDA itself takes most of 1 GiB of a GPU's memory: this limit leaves nothing for a model", "", {}};
+  return Error{"CUDA itself takes about 1 GiB of a GPU's memory: this limit leaves nothing for a model", "", {}};
 }
 
 Result<std::unique_ptr<Trainer>> make_trainer(const HostBase& base, const std::vector<Adapter>& adapters,
