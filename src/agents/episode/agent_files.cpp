@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/decoder/model_name.h"
+#include "model/decoder/nf4_base.h"
 #include "model/gpu/model_gpu.h"
 #include "model/rollout/cpu_decoder.h"
 
@@ -49,6 +50,13 @@ Result<OpenedDecoder> open_decoder(ThreadTeam& team, const ModelFiles& files, co
     options.usable_vocabulary = choice.usable_vocabulary;
     options.most_rows = choice.most_rows;
     if (choice.kv_bytes > 0) options.cache_bytes = choice.kv_bytes;
+    // What bitsandbytes packed stays packed.
+    KW_TRY(const auto stored, files.nf4("model.layers.0.self_attn.o_proj.weight"));
+    if (stored) {
+      KW_TRY(const Nf4Base base, load_nf4_base(team, files, choice.progress));
+      KW_TRY(opened.decoder, make_gpu_decoder(base, adapters, options));
+      return opened;
+    }
     KW_TRY(const Parameters parameters, load_parameters(files, choice.progress));
     KW_TRY(opened.decoder, make_gpu_decoder(parameters, adapters, options));
     return opened;

@@ -15,6 +15,7 @@ void add_model_command(CLI::App& app, Context& context) {
   add_model_fetch_command(*model, context);
   add_model_convert_commands(*model, context);
   add_model_init_command(*model, context);
+  add_model_plan_command(*model, context);
   add_model_chat_command(*model, context);
   add_model_generate_command(*model, context);
   add_model_parity_commands(*model, context);

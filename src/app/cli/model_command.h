@@ -21,6 +21,7 @@ Result<void> convert_model(const ConvertArguments& arguments);
 void add_model_info_commands(CLI::App& model, Context& context);     // info, tokenize
 void add_model_fetch_command(CLI::App& model, Context& context);     // fetch
 void add_model_convert_commands(CLI::App& model, Context& context);  // convert, quantize
+void add_model_plan_command(CLI::App& model, Context& context);      // plan
 void add_model_init_command(CLI::App& model, Context& context);      // init
 void add_model_chat_command(CLI::App& model, Context& context);      // chat
 void add_model_generate_command(CLI::App& model, Context& context);  // generate

@@ -91,6 +91,11 @@ TEST_F(ModelCommand, BadUsageIsRefusedWithAReason) {
         {"model", "chat", qwen, "--prompt", "no tokenizer there"},
         {"model", "chat", tiny(), "--json"},
         {"model", "generate", qwen, "--tokens", "x"},
+        {"model", "plan"},
+        {"model", "plan", no_model},
+        {"model", "plan", "qwen2.5-coder-7b", "--method", "some"},
+        {"model", "plan", "qwen2.5-coder-7b", "--gpu-memory", "0"},
+        {"model", "plan", "qwen2.5-coder-7b", "--method", "full", "--moment-bits", "8"},
         {"bench"},
         {"bench", "train", "no-such-model"},
         {"bench", "rollout", "tiny-1m", "--batch", "0"}}) {
@@ -100,6 +105,35 @@ TEST_F(ModelCommand, BadUsageIsRefusedWithAReason) {
     EXPECT_FALSE(std::filesystem::exists(no_model)) << testing::PrintToString(bad);
   }
   EXPECT_NE(run({"model", "--help"}).output.find("Examples:"), std::string::npos);
+}
+
+// The whole question that a card of 24 GB asks, and one that it cannot answer.
+TEST_F(ModelCommand, PlanSaysWhatFitsIntoAGpu) {
+  const auto plan = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"model", "plan", "qwen2.5-coder-7b", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.error_output;
+    return Json::parse(outcome.output);
+  };
+  const Json small = plan({"--gpu-memory", "24"});
+  EXPECT_EQ(small["method"], "qlora");
+  EXPECT_TRUE(small["fits"].get<bool>());
+  std::int64_t sum = 0;
+  for (const Json& piece : small["pieces"]) sum += piece["bytes"].get<std::int64_t>();
+  EXPECT_EQ(sum + small["left_bytes"].get<std::int64_t>(), std::int64_t{24} << 30);
+  for (const Json& pass : small["passes"])
+    EXPECT_LE(pass["tokens_without_recomputation"].get<int>(), pass["tokens"].get<int>());
+  EXPECT_EQ(small["passes"][2]["context"], 2048);
+  EXPECT_GE(small["passes"][2]["tokens"].get<int>(), 8192) << "4 x 2048";
+  EXPECT_FALSE(plan({"--gpu-memory", "24", "--method", "full"})["fits"].get<bool>());
+  EXPECT_LT(plan({"--gpu-memory", "24", "--method", "lora"})["left_bytes"], small["left_bytes"]);
+  EXPECT_GT(plan({"--gpu-memory", "24", "--moment-bits", "8"})["left_bytes"], small["left_bytes"]);
+  const auto text = run({"model", "plan", qwen, "--gpu-memory", "2"});
+  EXPECT_EQ(text.exit_code, 0) << text.error_output;
+  EXPECT_NE(text.output.find("left for passes"), std::string::npos) << text.output;
+  EXPECT_NE(run({"model", "plan", "qwen2.5-coder-7b", "--gpu-memory", "6"}).output.find("It does not fit"),
+            std::string::npos);
 }
 
 TEST_F(ModelCommand, AFetchedNameIsAskedFor) {

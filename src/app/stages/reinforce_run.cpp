@@ -86,6 +86,9 @@ Result<Models> make_models(const RlArguments& arguments, const ReinforceOptions&
     return Error{
         "these agents have adapters: training the base under them would not keep what they know", "--method lora", {}};
   if (!options.train_base) options.adapters = {AgentRole::generator, AgentRole::optimizer};
+  options.quantised = arguments.quantised;
+  options.gpu_memory_bytes = static_cast<std::int64_t>(arguments.gpu_memory_gib * 1024) << 20;
+  options.optimizer.eight_bit = arguments.eight_bit;
   options.adapter_folders = agents.adapters;
   options.rank = arguments.rank;
   options.alpha = static_cast<float>(arguments.alpha);
@@ -260,7 +263,9 @@ Result<Json> train_rl(const RlArguments& arguments) {
   KW_TRY(const Models models, make_models(arguments, options));
   KW_TRY_VOID(check_devices(ranks, *models.policy));
   options.start = models.start;
-  options.update.pass_tokens = std::max(options.update.pass_tokens, models.policy->description().context);
+  // A conversation that is longer than a pass is a pass of its own.
+  KW_TRY(options.update.pass_tokens,
+         models.policy->pass_tokens(std::max(options.update.pass_tokens, models.policy->description().context), 0));
   KW_TRY(const TaskPool pool, pool_from(arguments));
   KW_TRY(Curriculum curriculum, make_curriculum(pool, arguments.curriculum, options.seed, arguments.rules));
   JudgeSessionOptions judge = arguments.judge;

@@ -23,6 +23,9 @@ struct RlArguments {
   std::string name;             // of the run; empty: the folder's
   Configuration configuration;  // of this stage alone: config.json of the run
   std::string model, method;
+  bool quantised = false;     // the frozen base in NF4, on a GPU
+  bool eight_bit = false;     // moments of adapters
+  double gpu_memory_gib = 0;  // 0: no limit
   std::int64_t rank = 0;
   double alpha = 0;
   std::string algorithm, credit;

@@ -95,6 +95,8 @@ Result<SftArguments> sft_arguments(SettingReader& settings) {
   const bool from_nothing = settings.text("model.start") == "nothing";
   sft.model = settings.text(from_nothing ? "model.shape" : "model.start");
   sft.method = settings.text("model.method");
+  sft.eight_bit = settings.text("model.moment_bits") == "8";
+  sft.gpu_memory_gib = settings.number("model.gpu_memory");
   sft.rank = settings.whole("model.rank");
   sft.alpha = settings.number("model.alpha");
   sft.device = settings.text("model.device");
@@ -253,8 +255,11 @@ Result<RlArguments> rl_arguments(SettingReader& settings) {
   rl.configuration = settings.configuration();
   rl.model = settings.text("model.start");
   rl.algorithm = settings.text("rl.algorithm");
-  // Adapters on a base in 4 bits are adapters: the base stays as its file has it.
-  rl.method = settings.text("model.method") == "qlora" ? "lora" : settings.text("model.method");
+  // Adapters on a base in 4 bits are adapters.
+  rl.quantised = settings.text("model.method") == "qlora";
+  rl.method = rl.quantised ? "lora" : settings.text("model.method");
+  rl.eight_bit = settings.text("model.moment_bits") == "8";
+  rl.gpu_memory_gib = settings.number("model.gpu_memory");
   rl.rank = settings.whole("model.rank");
   rl.alpha = settings.number("model.alpha");
   rl.device = settings.text("model.device");

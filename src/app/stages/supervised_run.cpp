@@ -19,7 +19,6 @@
 #include "learn/sft/conversation_lessons.h"
 #include "model/decoder/presets.h"
 #include "model/distributed/shared_run.h"
-#include "model/gpu/model_gpu.h"
 #include "model/tokenizer/tokenizer_json.h"
 
 namespace kw {
@@ -69,6 +68,9 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
   options.threads = threads_for(arguments.threads, arguments.ranks);
   options.ranks = arguments.ranks;
   options.train_base = arguments.method == "full" || arguments.method == "auto";
+  options.quantised = arguments.method == "qlora";
+  options.gpu_memory_bytes = static_cast<std::int64_t>(arguments.gpu_memory_gib * 1024) << 20;
+  options.optimizer.eight_bit = arguments.eight_bit;
   if (!options.train_base) options.adapters = roles_of(plan);
   options.rank = arguments.rank;
   options.alpha = static_cast<float>(arguments.alpha);
@@ -88,15 +90,15 @@ Result<LearnerOptions> learner_options(const SftArguments& arguments, const Less
   return options;
 }
 
-// Only the CPU's trainer works on the blocks of a file; elsewhere, or on a base that has none, it would be lora by
-// another name.
+// The CPU's trainer works on the blocks of a GGUF file; on a base that has none it would be lora by another name. A GPU
+// has the base in NF4.
 Result<void> check_quantised(const ModelFiles& files, const SftArguments& arguments) {
+  KW_TRY(const std::optional<std::string> gpu, gpu_for(arguments.device));
+  if (gpu) return {};
   using enum BlockFormat;
   const auto stored = files.blocks("model.layers.0.self_attn.o_proj.weight");
   if (!stored || stored->format == f32 || stored->format == f16 || stored->format == bf16)
-    return Error{"qlora needs a base that is stored in blocks (GGUF); this one is not", "--method lora", {}};
-  if (arguments.device != "cpu" && model_gpu_name().ok())
-    return Error{"the GPU's trainer keeps the base in bf16", "--method lora, or --device cpu", {}};
+    return Error{"qlora on the CPU needs a base that is stored in blocks (GGUF); this one is not", "--method lora", {}};
   return {};
 }
 
@@ -270,7 +272,7 @@ Result<SupervisedOptions> training_options(const SftArguments& arguments, const 
   SupervisedOptions training = arguments.training;
   training.ranks = arguments.ranks;
   if (training.producers <= 0) training.producers = learner.on_gpu() ? std::max(1, core_count() / 2) : 1;
-  training.pass_tokens = std::max(training.pass_tokens, plan.longest);
+  KW_TRY(training.pass_tokens, learner.pass_tokens(std::max(training.pass_tokens, plan.longest), plan.longest));
   training.model = &learner.description();
   training.train_base = learner.trains_base();
   if (is_first(arguments.ranks)) {

@@ -29,7 +29,9 @@ struct SftArguments {
   SupervisedOptions training;
   std::string optimizer;
   double beta1 = 0, beta2 = 0, weight_decay = 0;
-  double clip_norm = 0;  // 0: never
+  double clip_norm = 0;       // 0: never
+  bool eight_bit = false;     // moments of adapters
+  double gpu_memory_gib = 0;  // 0: no limit
   std::int64_t rank = 0;
   double alpha = 0;
   std::string device;

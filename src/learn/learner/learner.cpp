@@ -9,6 +9,7 @@
 #include "model/arithmetic/half_of_cores.h"
 #include "model/decoder/adapter.h"
 #include "model/decoder/cpu_trainer.h"
+#include "model/decoder/nf4_base.h"
 #include "model/decoder/presets.h"
 #include "model/distributed/communicator.h"
 #include "model/gpu/model_gpu.h"
@@ -84,11 +85,27 @@ Result<void> Learner::set_up(const Parameters* parameters, const ModelFiles* fil
   KW_TRY(std::vector<Adapter> adapters, make_adapters(description_, options));
   if (on_gpu_) {
     device_ = *gpu;
+    GpuOptions on_gpu;
+    on_gpu.memory_bytes = gpu_memory_bytes_ = options.gpu_memory_bytes;
+    memory_shape_.model = description_;
+    memory_shape_.method = options.train_base  ? TrainingMethod::full
+                           : options.quantised ? TrainingMethod::qlora
+                                               : TrainingMethod::lora;
+    memory_shape_.eight_bit = options.optimizer.eight_bit;
+    for (const Adapter& adapter : adapters) {
+      memory_shape_.adapter_parameters += adapter.layout.size;
+      memory_shape_.adapter_ranks = std::max(memory_shape_.adapter_ranks, projection_count * adapter.layout.rank);
+    }
     if (parameters != nullptr) {
-      KW_TRY(trainer_, make_gpu_trainer(*parameters, adapters, training, options.optimizer, {}, options.seed));
+      KW_TRY(trainer_, make_gpu_trainer(*parameters, adapters, training, options.optimizer, on_gpu, options.seed));
+    } else if (options.quantised) {
+      if (options.sampler)
+        return Error{"a base in 4 bits has no second copy to sample from ahead of the update", "rl.ahead=0", {}};
+      KW_TRY(const Nf4Base base, load_nf4_base(*team_, *files));
+      KW_TRY(trainer_, make_gpu_trainer(base, adapters, training, options.optimizer, on_gpu, options.seed));
     } else {
       KW_TRY(const Parameters loaded, load_parameters(*files));
-      KW_TRY(trainer_, make_gpu_trainer(loaded, adapters, training, options.optimizer, {}, options.seed));
+      KW_TRY(trainer_, make_gpu_trainer(loaded, adapters, training, options.optimizer, on_gpu, options.seed));
     }
     return {};
   }
@@ -179,6 +196,16 @@ Result<WeightsCopy> Learner::copy_weights() {
 std::int32_t Learner::adapter_of(AgentRole role) const {
   const auto found = adapter_index_.find(role);
   return found == adapter_index_.end() ? -1 : found->second;
+}
+
+Result<std::int64_t> Learner::pass_tokens(std::int64_t wanted, std::int64_t longest) const {
+  if (gpu_memory_bytes_ == 0) return wanted;
+  const std::int64_t left = gpu_memory_bytes_ - memory_outside_allocator - sum_of(fixed_memory(memory_shape_));
+  const std::int64_t fits = usual_rows(memory_shape_, left, std::max<std::int64_t>(longest, 2048));
+  if (fits >= longest) return std::min(wanted, fits);
+  return Error{fmt::format("sequences of {} tokens do not fit into this limit of memory: {} do", longest, fits),
+               "kernelwright model plan says what does; --gpu-memory, or shorter lessons and answers",
+               {}};
 }
 
 Result<double> Learner::peak_flops() {

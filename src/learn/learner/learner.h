@@ -15,15 +15,18 @@
 #include "model/arithmetic/thread_team.h"
 #include "model/decoder/model_files.h"
 #include "model/decoder/training.h"
+#include "model/gpu/memory_plan.h"
 #include "model/rollout/decoder.h"
 
 namespace kw {
 
 struct LearnerOptions {
-  std::string device = "auto";      // auto, cpu, gpu
-  int threads = 0;                  // CPU; 0: all cores
-  bool train_base = true;           // false: adapters alone
-  std::vector<AgentRole> adapters;  // roles that get an adapter of their own
+  std::string device = "auto";        // auto, cpu, gpu
+  int threads = 0;                    // CPU; 0: all cores
+  bool train_base = true;             // false: adapters alone
+  bool quantised = false;             // the frozen base in NF4 on a GPU; on the CPU it is as its file has it
+  std::int64_t gpu_memory_bytes = 0;  // that all trainers together may take; 0: no limit
+  std::vector<AgentRole> adapters;    // roles that get an adapter of their own
   std::int64_t rank = 16;
   float alpha = 32;
   bool value_head = false;
@@ -60,6 +63,8 @@ class Learner {
   std::int32_t adapter_of(AgentRole role) const;  // -1: the base
   bool on_gpu() const { return on_gpu_; }
   bool trains_base() const { return train_base_; }
+  // So many tokens of a pass as are wanted, or as fit under the limit of a GPU's memory.
+  Result<std::int64_t> pass_tokens(std::int64_t wanted, std::int64_t longest) const;
 
   // What the device can do at most, measured: on the CPU fused multiply-adds in float32 by the trainer's threads, on a
   // GPU a large product in bf16. The first one is quick, its answer stays; the other measures memory too.
@@ -97,6 +102,8 @@ class Learner {
   double peak_flops_ = 0;  // 0: not measured yet
   bool on_gpu_ = false;
   bool train_base_ = true;
+  TrainerShape memory_shape_;
+  std::int64_t gpu_memory_bytes_ = 0;  // 0: no limit
   // The frozen base on the CPU, for the decoder.
   std::unique_ptr<ModelFiles> files_;
 };

@@ -71,6 +71,14 @@ std::optional<ModelFiles::Blocks> ModelFiles::blocks(std::string_view name) cons
   }
 }
 
+Result<std::optional<Nf4Tensor>> ModelFiles::nf4(std::string_view name) const {
+  const auto* folder = std::get_if<HuggingFaceModel>(&contents_->model);
+  if (folder == nullptr || !is_nf4(folder->weights, name)) return std::optional<Nf4Tensor>();
+  const auto find = [&](std::string_view part) { return folder->weights.find(part); };
+  KW_TRY(Nf4Tensor tensor, read_nf4(find, std::string(name)));
+  return std::optional<Nf4Tensor>(std::move(tensor));
+}
+
 Result<Tokenizer> ModelFiles::tokenizer() const {
   const auto* gguf = std::get_if<GgufModel>(&contents_->model);
   if (gguf == nullptr) return load_tokenizer_json(contents_->path / "tokenizer.json");

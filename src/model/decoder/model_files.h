@@ -14,6 +14,7 @@
 #include "model/tokenizer/tokenizer.h"
 #include "model/weights/gguf_blocks.h"
 #include "model/weights/model_description.h"
+#include "model/weights/nf4.h"
 
 namespace kw {
 
@@ -34,6 +35,8 @@ class ModelFiles {
     std::vector<std::int64_t> row_order;  // row of the file that is row i; empty: as they lie
   };
   std::optional<Blocks> blocks(std::string_view name) const;
+  // The same where bitsandbytes stored it in 4 bits; nothing for any other tensor.
+  Result<std::optional<Nf4Tensor>> nf4(std::string_view name) const;
   Result<Tokenizer> tokenizer() const;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/decoder/nf4_base.h"
 #include "model/decoder/trainer_case.h"
 #include "model/tokenizer/bpe_training.h"
 #include "model/weights/float_formats.h"
@@ -93,6 +94,13 @@ class ModelFilesTest : public testing::Test {
   ThreadTeam team_{2};
   TemporaryFolder folder_;
 };
+
+TEST_F(ModelFilesTest, GgufBlocksAreNotQuantisedOnceMore) {
+  ThreadTeam team(1);
+  const auto base = load_nf4_base(team, ModelFiles::open(gguf()).value());
+  ASSERT_FALSE(base.ok());
+  EXPECT_NE(to_string(base.error()).find("rounded a second time"), std::string::npos) << to_string(base.error());
+}
 
 TEST_F(ModelFilesTest, GgufBlocksAreTheFloats) {
   const auto files = ModelFiles::open(gguf());

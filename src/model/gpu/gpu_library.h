@@ -11,6 +11,7 @@
 
 #include "model/decoder/adapter.h"
 #include "model/decoder/batch_plan.h"
+#include "model/decoder/nf4_base.h"
 #include "model/decoder/trainable_part.h"
 #include "model/decoder/training.h"
 #include "model/distributed/device_collectives.h"
@@ -19,6 +20,17 @@
 
 namespace kw {
 
+// The base as the program has it: floats, or in 4 bits and frozen. It is read while a trainer or decoder is made.
+struct HostBase {
+  HostBase(const Parameters& parameters)
+      : description(parameters.description), layout(parameters.layout), floats(&parameters) {}
+  HostBase(const Nf4Base& base) : description(base.description), layout(base.layout), packed(&base) {}
+  const ModelDescription& description;
+  const ParameterLayout& layout;
+  const Parameters* floats = nullptr;  // or
+  const Nf4Base* packed = nullptr;
+};
+
 // The base, an adapter or the value head, in the program's layout of it.
 struct DevicePart {
   std::string name;
@@ -26,7 +38,17 @@ struct DevicePart {
   bool used = false;       // since the last step
   std::int64_t steps = 0;  // that moved it
 };
-enum class PartArray { values, gradient, first_moment, second_moment };
+enum class PartArray {
+  values,
+  gradient,
+  first_moment,
+  second_moment,
+  // Of moments in 8 bits, in their place.
+  first_codes,
+  first_largest,
+  second_codes,
+  second_largest
+};
 
 // Which of the ranks that share a trainer's parts it is.
 struct TrainerShare {
@@ -58,6 +80,8 @@ class DeviceTrainer {
   // An empty span: who has to be there for the others, and wants nothing. Writing needs no other rank: each writes all.
   virtual void read_part(std::size_t part, PartArray array, std::span<float> into) = 0;
   virtual void write_part(std::size_t part, PartArray array, std::span<const float> from) = 0;
+  virtual void read_codes(std::size_t part, PartArray array, std::span<std::uint8_t> into) = 0;
+  virtual void write_codes(std::size_t part, PartArray array, std::span<const std::uint8_t> from) = 0;
   // Values without other ranks: where masters are shared, as they are computed with. The base's also where it is
   // frozen.
   virtual void read_weights(std::size_t part, std::span<float> into) = 0;
@@ -81,13 +105,12 @@ class ModelGpuLibrary {
   virtual std::string gpu_uuid() const = 0;
   virtual MachineRoof measure_roof() const = 0;
   // cubin: empty where the device is the CPU. share: none: it is alone.
-  virtual std::unique_ptr<DeviceTrainer> make_trainer(const Parameters& parameters,
-                                                      const std::vector<Adapter>& adapters,
+  virtual std::unique_ptr<DeviceTrainer> make_trainer(const HostBase& base, const std::vector<Adapter>& adapters,
                                                       std::span<const float> value_head,
                                                       const TrainingOptions& training, const GpuOptions& options,
-                                                      const std::string& cubin,
-                                                      std::optional<TrainerShare> share) const = 0;
-  virtual std::unique_ptr<Decoder> make_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                      const std::string& cubin, std::optional<TrainerShare> share,
+                                                      bool eight_bit) const = 0;
+  virtual std::unique_ptr<Decoder> make_decoder(const HostBase& base, const std::vector<Adapter>& adapters,
                                                 const GpuDecoderOptions& options, HostSampler sampler,
                                                 const std::string& cubin) const = 0;
   // On the trainer's own weights.
@@ -96,6 +119,9 @@ class ModelGpuLibrary {
   // Of one that was made from Parameters: another one's are refused.
   virtual void update_decoder(Decoder& decoder, const Parameters* base, const std::vector<Adapter>& adapters,
                               std::int64_t version) const = 0;
+  // A limit of 0 takes none away: the first trainer's stays.
+  virtual void limit_memory(std::int64_t bytes) const = 0;
+  virtual GpuMemory memory() const = 0;
   // Of a decoder that was made here.
   virtual std::string decoder_profile(Decoder& decoder) const = 0;
 };

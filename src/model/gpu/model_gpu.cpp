@@ -18,6 +18,7 @@
 #include "model/distributed/nccl.h"
 #include "model/gpu/gpu_library.h"
 #include "model/gpu/kernel_build.h"
+#include "model/gpu/memory_plan.h"
 #include "model/rollout/sampler.h"
 #include "model/weights/huggingface_config.h"
 
@@ -114,12 +115,11 @@ Result<void> check_adapters(const ModelDescription& model, const std::vector<Ada
 // Planning, checks and states on disk; the arithmetic is the library's.
 class LoadedTrainer final : public Trainer {
  public:
-  LoadedTrainer(std::unique_ptr<DeviceTrainer> device, const Parameters& parameters, std::vector<Adapter> adapters,
+  LoadedTrainer(std::unique_ptr<DeviceTrainer> device, const HostBase& base, std::vector<Adapter> adapters,
                 const TrainingOptions& training, const OptimizerOptions& optimizer, std::string gpu)
       : device_(std::move(device)),
-
-        description_(parameters.description),
-        layout_(parameters.layout),
+        description_(base.description),
+        layout_(base.layout),
         adapters_(std::move(adapters)),
         training_(training),
         optimizer_(optimizer),
@@ -218,7 +218,10 @@ class LoadedTrainer final : public Trainer {
     HostParts host = host_parts();
     KW_TRY_VOID(guarded("reading the trainer's state", [&] {
       host.each_array(
-          [&](std::size_t part, PartArray array, std::span<float> values) { device_->read_part(part, array, values); });
+          [&](std::size_t part, PartArray array, std::span<float> values) { device_->read_part(part, array, values); },
+          [&](std::size_t part, PartArray array, std::span<std::uint8_t> codes) {
+            device_->read_codes(part, array, codes);
+          });
     }));
     return save_trainer_state(folder, {device_->version(), to_huggingface_config(description_)}, host.pointers());
   }
@@ -231,9 +234,11 @@ class LoadedTrainer final : public Trainer {
       return Error{
           "this state was left within a step: ranks begin between steps", "go on without ranks", {folder, 0, 0}};
     KW_TRY_VOID(guarded("writing the trainer's state", [&] {
-      host.each_array([&](std::size_t part, PartArray array, std::span<float> values) {
-        device_->write_part(part, array, values);
-      });
+      host.each_array(
+          [&](std::size_t part, PartArray array, std::span<float> values) { device_->write_part(part, array, values); },
+          [&](std::size_t part, PartArray array, std::span<std::uint8_t> codes) {
+            device_->write_codes(part, array, codes);
+          });
     }));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       device_->parts()[i].used = parts[i]->used;
@@ -250,23 +255,32 @@ class LoadedTrainer final : public Trainer {
   // The parts as the CPU's trainer has them, so that both write the same files.
   class HostParts {
    public:
-    HostParts(const std::vector<DevicePart>& parts, const std::vector<MuonMatrix>& of_base) {
+    HostParts(const std::vector<DevicePart>& parts, const std::vector<MuonMatrix>& of_base, bool eight_bit) {
       values_.reserve(parts.size());
       for (const DevicePart& part : parts) {
         auto& values = values_.emplace_back(static_cast<std::size_t>(part.size));
-        parts_.push_back(std::make_unique<TrainablePart>(part.name, values, std::vector<TrainablePart::Range>{}, false,
+        parts_.push_back(std::make_unique<TrainablePart>(part.name, values, std::vector<TrainablePart::Range>{},
+                                                         eight_bit,
                                                          part.name == "base" ? of_base : std::vector<MuonMatrix>{}));
         parts_.back()->used = part.used;
         parts_.back()->steps = part.steps;
       }
     }
-    template <class Function>
-    void each_array(Function function) {
+    template <class OfFloats, class OfCodes>
+    void each_array(OfFloats of_floats, OfCodes of_codes) {
+      using enum PartArray;
+      constexpr PartArray in_32[] = {values, gradient, first_moment, second_moment};
+      constexpr PartArray in_8[] = {values, gradient, first_codes, first_largest, second_codes, second_largest};
       for (std::size_t i = 0; i < parts_.size(); ++i) {
-        auto arrays = parts_[i]->arrays();  // values, gradient, first and second moment
+        auto arrays = parts_[i]->arrays();
         for (std::size_t a = 0; a < arrays.size(); ++a) {
-          auto* floats = reinterpret_cast<float*>(arrays[a].bytes.data());
-          function(i, static_cast<PartArray>(a), std::span(floats, arrays[a].bytes.size() / sizeof(float)));
+          const PartArray array = arrays.size() == std::size(in_8) ? in_8[a] : in_32[a];
+          std::byte* bytes = arrays[a].bytes.data();
+          if (arrays[a].is_float) {
+            of_floats(i, array, std::span(reinterpret_cast<float*>(bytes), arrays[a].bytes.size() / sizeof(float)));
+          } else {
+            of_codes(i, array, std::span(reinterpret_cast<std::uint8_t*>(bytes), arrays[a].bytes.size()));
+          }
         }
       }
     }
@@ -340,7 +354,8 @@ class LoadedTrainer final : public Trainer {
 
   HostParts host_parts() {
     const bool muon = optimizer_.kind == OptimizerKind::muon;
-    return {device_->parts(), muon ? linear_weights(description_, layout_) : std::vector<MuonMatrix>{}};
+    return {device_->parts(), muon ? linear_weights(description_, layout_) : std::vector<MuonMatrix>{},
+            optimizer_.eight_bit};
   }
 
   BatchLimits limits() const {
@@ -367,20 +382,33 @@ SampledToken sample_on_host(const float* logits, std::int64_t usable, const Samp
   return sample_token(logits, usable, rule, answer_index, scratch);
 }
 
-}  // namespace
+Result<void> check_memory(const GpuOptions& options) {
+  if (options.memory_bytes == 0 || options.memory_bytes > memory_outside_allocator) return {};
+  return Error{"CUDA itself takes about 1 GiB of a GPU's memory: this limit leaves nothing for a model", "", {}};
+}
 
-Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
-                                                  const TrainingOptions& training, const OptimizerOptions& optimizer,
-                                                  const GpuOptions& options, std::uint64_t seed) {
+Result<std::unique_ptr<Trainer>> make_trainer(const HostBase& base, const std::vector<Adapter>& adapters,
+                                              const TrainingOptions& training, const OptimizerOptions& optimizer,
+                                              const GpuOptions& options, std::uint64_t seed) {
   KW_TRY_VOID(check_optimizer(optimizer));
-  if (optimizer.eight_bit) return Error{"8-bit moments are not there on the GPU", "leave them in 32 bits", {}};
-  KW_TRY_VOID(check_shape(parameters.description, training.usable_vocabulary, options.on_cpu));
-  KW_TRY_VOID(check_adapters(parameters.description, adapters));
+  KW_TRY_VOID(check_memory(options));
+  if (base.packed != nullptr && training.train_base)
+    return Error{"a base in 4 bits cannot be trained itself", "train adapters on it", {}};
+  if (optimizer.eight_bit && training.train_base)
+    return Error{"on the GPU, moments of 8 bits are for adapters", "freeze the base, or leave them in 32 bits", {}};
+  if (optimizer.eight_bit && training.ranks != nullptr)
+    return Error{"on GPUs, ranks have moments of 32 bits: they share them", "leave them in 32 bits", {}};
+  KW_TRY_VOID(check_shape(base.description, training.usable_vocabulary, options.on_cpu));
+  KW_TRY_VOID(check_adapters(base.description, adapters));
   KW_TRY(const std::string cubin, cubin_for(options.on_cpu));
   if (!library().ok()) return library().error();
+  if (!options.on_cpu && options.memory_bytes > 0) {
+    KW_TRY_VOID(guarded("limiting memory",
+                        [&] { (*library())->limit_memory(options.memory_bytes - memory_outside_allocator); }));
+  }
   std::vector<float> value_head;
   if (training.value_head) {  // as the CPU's trainer starts
-    value_head.resize(static_cast<std::size_t>(parameters.description.hidden) + 1);
+    value_head.resize(static_cast<std::size_t>(base.description.hidden) + 1);
     Random random(seed, 0x76616c7565);
     for (std::size_t i = 0; i + 1 < value_head.size(); ++i) value_head[i] = static_cast<float>(random.normal() * 0.02);
   }
@@ -388,24 +416,46 @@ Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, 
   if (training.ranks != nullptr)
     share = TrainerShare{{training.ranks->rank(), training.ranks->size()}, optimizer.kind == OptimizerKind::muon};
   KW_TRY(auto device, guarded("making a trainer", [&] {
-           return (*library())->make_trainer(parameters, adapters, value_head, training, options, cubin, share);
+           return (*library())
+               ->make_trainer(base, adapters, value_head, training, options, cubin, share, optimizer.eight_bit);
          }));
   std::string gpu;  // its name among ranks
   if (share && !options.on_cpu) {
     KW_TRY(gpu, guarded("asking for its name", [] { return (*library())->gpu_uuid(); }));
   }
   return std::unique_ptr<Trainer>(
-      std::make_unique<LoadedTrainer>(std::move(device), parameters, adapters, training, optimizer, std::move(gpu)));
+      std::make_unique<LoadedTrainer>(std::move(device), base, adapters, training, optimizer, std::move(gpu)));
 }
 
-Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
-                                                  const GpuDecoderOptions& options) {
-  KW_TRY_VOID(check_shape(parameters.description, options.usable_vocabulary, options.on_cpu));
-  KW_TRY_VOID(check_adapters(parameters.description, adapters));
+Result<std::unique_ptr<Decoder>> make_decoder(const HostBase& base, const std::vector<Adapter>& adapters,
+                                              const GpuDecoderOptions& options) {
+  KW_TRY_VOID(check_shape(base.description, options.usable_vocabulary, options.on_cpu));
+  KW_TRY_VOID(check_adapters(base.description, adapters));
   KW_TRY(const std::string cubin, cubin_for(options.on_cpu));
   if (!library().ok()) return library().error();
   return guarded("making a decoder",
-                 [&] { return (*library())->make_decoder(parameters, adapters, options, &sample_on_host, cubin); });
+                 [&] { return (*library())->make_decoder(base, adapters, options, &sample_on_host, cubin); });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const TrainingOptions& training, const OptimizerOptions& optimizer,
+                                                  const GpuOptions& options, std::uint64_t seed) {
+  return make_trainer(parameters, adapters, training, optimizer, options, seed);
+}
+Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Nf4Base& base, const std::vector<Adapter>& adapters,
+                                                  const TrainingOptions& training, const OptimizerOptions& optimizer,
+                                                  const GpuOptions& options, std::uint64_t seed) {
+  return make_trainer(base, adapters, training, optimizer, options, seed);
+}
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const GpuDecoderOptions& options) {
+  return make_decoder(parameters, adapters, options);
+}
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Nf4Base& base, const std::vector<Adapter>& adapters,
+                                                  const GpuDecoderOptions& options) {
+  return make_decoder(base, adapters, options);
 }
 
 Result<std::unique_ptr<Decoder>> make_gpu_decoder(Trainer& trainer, const GpuDecoderOptions& options) {
@@ -433,6 +483,11 @@ Result<std::string> model_gpu_name() {
 Result<MachineRoof> measure_model_gpu() {
   KW_TRY([[maybe_unused]] const std::string name, model_gpu_name());
   return guarded("measuring", [] { return (*library())->measure_roof(); });
+}
+
+Result<GpuMemory> gpu_memory() {
+  KW_TRY([[maybe_unused]] const std::string name, model_gpu_name());
+  return guarded("asking for memory", [] { return (*library())->memory(); });
 }
 
 std::string gpu_decoder_profile(Decoder& decoder) {

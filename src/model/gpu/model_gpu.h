@@ -18,6 +18,7 @@
 #include "base/machine_roof.h"
 #include "base/result.h"
 #include "model/decoder/adapter.h"
+#include "model/decoder/nf4_base.h"
 #include "model/decoder/parameters.h"
 #include "model/decoder/training.h"
 #include "model/rollout/decoder.h"
@@ -37,6 +38,9 @@ struct GpuOptions {
   std::int64_t kept_logits_bytes = std::int64_t{12} << 30;
   // Ranks: gradients are sent in pieces of about this size, or of a layer, if that is larger.
   std::int64_t bucket_bytes = std::int64_t{32} << 20;
+  // Of the device, for all that this process has there; 0: no limit. What a pass keeps for its gradient follows from it
+  // (memory_plan.h), whatever TrainingOptions::recompute says; what does not fit is refused before it is begun.
+  std::int64_t memory_bytes = 0;
   bool profile = false;         // events around each piece; see gpu_trainer_profile
   bool trace_exchange = false;  // events around each bucket; see gpu_exchange_report
 };
@@ -50,11 +54,14 @@ struct GpuDecoderOptions {
   std::int64_t most_rows = 256;
   std::int64_t most_tokens = 8192;     // of one step
   std::int64_t usable_vocabulary = 0;  // 0: all
-  bool graphs = true;                  // steps of one token a row run as CUDA graphs
-  bool profile = false;                // events around each piece instead of graphs; see gpu_decoder_profile
+  // On a base in NF4, a few rows at a time: its codes are rounded to bf16 instead of the weights that they stand for.
+  // That is faster, and log-probabilities are not quite the trainer's.
+  bool rounded_codes = false;
+  bool graphs = true;    // steps of one token a row run as CUDA graphs
+  bool profile = false;  // events around each piece instead of graphs; see gpu_decoder_profile
 };
 
-// `seed` is for the value head's first weights. 8-bit moments are refused.
+// `seed` is for the value head's first weights. Moments of 8 bits are for adapters and the value head, without ranks.
 //
 // With ranks (TrainingOptions::ranks) each has a GPU and a trainer. Gradients are summed by NCCL, float32 masters and
 // moments are shared. Slots say whose passes are whose, but sums depend on the number of ranks, in their last bits.
@@ -63,7 +70,15 @@ Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Parameters& parameters, 
                                                   const TrainingOptions& training, const OptimizerOptions& optimizer,
                                                   const GpuOptions& options = {}, std::uint64_t seed = 0);
 
+// On a frozen base in NF4 (QLoRA): it stays packed, and a matrix at a time is expanded for its products.
+// training.train_base must be false.
+Result<std::unique_ptr<Trainer>> make_gpu_trainer(const Nf4Base& base, const std::vector<Adapter>& adapters,
+                                                  const TrainingOptions& training, const OptimizerOptions& optimizer,
+                                                  const GpuOptions& options = {}, std::uint64_t seed = 0);
+
 Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+                                                  const GpuDecoderOptions& options = {});
+Result<std::unique_ptr<Decoder>> make_gpu_decoder(const Nf4Base& base, const std::vector<Adapter>& adapters,
                                                   const GpuDecoderOptions& options = {});
 // On the weights of a trainer that make_gpu_trainer made, without a copy: every step of the trainer is seen by the next
 // step of the decoder. The trainer must outlive it. Precision and place are the trainer's.
@@ -78,6 +93,14 @@ Result<std::string> model_gpu_name();
 
 // What it can do at most, measured in some 50 ms: products of bf16 matrices (8192 x 8192), and copies in its memory.
 Result<MachineRoof> measure_model_gpu();
+
+struct GpuMemory {
+  std::int64_t device = 0, device_used = 0;        // by everybody, as the driver says
+  std::int64_t allocated = 0, most_allocated = 0;  // by torch's allocator in this process: tensors
+  std::int64_t reserved = 0, most_reserved = 0;    // what it has taken for them
+  std::int64_t limit = 0;                          // of what it may take; 0: none
+};
+Result<GpuMemory> gpu_memory();
 
 // Device time by piece since the last call, where `profile` was asked for.
 std::string gpu_trainer_profile(Trainer& trainer);

@@ -22,6 +22,7 @@ struct RankCase {
   OptimizerKind optimizer = OptimizerKind::adamw;
   GpuPrecision precision = GpuPrecision::float32;
   bool recompute = false;
+  bool packed = false;  // the base in NF4, which is none that is trained
 };
 
 struct Lesson {
@@ -59,7 +60,11 @@ std::unique_ptr<Trainer> trainer_for(const RankCase& which, const Lesson& lesson
   OptimizerOptions optimizer;
   optimizer.kind = which.optimizer;
   optimizer.weight_decay = 0.1;
-  auto made = make_gpu_trainer(lesson.parameters, lesson.adapters, training, optimizer, device(which), 9);
+  const auto make = [&](const auto& base) {
+    return make_gpu_trainer(base, lesson.adapters, training, optimizer, device(which), 9);
+  };
+  ThreadTeam one(1);  // ranks are threads here
+  auto made = which.packed ? make(quantise_base(one, lesson.parameters)) : make(lesson.parameters);
   EXPECT_TRUE(made.ok()) << to_string(made.error());
   return std::move(made).value();
 }
@@ -158,6 +163,27 @@ TEST(ModelGpuRanks, EndLikeOneInFloat32) {
 TEST(ModelGpuRanks, EndLikeOneInBf16) {
   ranks_end_like_one({.precision = GpuPrecision::bf16}, 2e-2);
   ranks_end_like_one({.base = false, .adapters = true, .precision = GpuPrecision::bf16}, 2e-2);
+}
+
+TEST(ModelGpuRanks, EndLikeOneOnAPackedBase) {
+  ranks_end_like_one({.base = false, .adapters = true, .value_head = true, .packed = true}, 1e-4);
+  ranks_end_like_one(
+      {.base = false, .adapters = true, .precision = GpuPrecision::bf16, .recompute = true, .packed = true}, 2e-2);
+}
+
+TEST(ModelGpuRanks, MomentsOf8BitsAreRefused) {
+  const EmulatedNccl emulated;
+  const Lesson lesson = lesson_of({.adapters = true});
+  with_ranks(1, [&](Communicator& ranks) {
+    TrainingOptions training;
+    training.train_base = false;
+    training.ranks = &ranks;
+    OptimizerOptions optimizer;
+    optimizer.eight_bit = true;
+    const auto made = make_gpu_trainer(lesson.parameters, lesson.adapters, training, optimizer, device({}), 9);
+    ASSERT_FALSE(made.ok());
+    EXPECT_NE(to_string(made.error()).find("32 bits"), std::string::npos) << to_string(made.error());
+  });
 }
 
 // When gradients are sent changes nothing about them.

@@ -1,5 +1,7 @@
 #include "model/gpu/torch/adapter_tensors.h"
 
+#include <algorithm>
+
 namespace kw {
 namespace {
 
@@ -39,6 +41,19 @@ int group_of(Projection projection) {
 }
 
 }  // namespace
+
+const Tensor& matrix_of(const LayerTensors& layer, AdapterGroup group) {
+  switch (group) {
+    case AdapterGroup::qkv:
+      return layer.qkv;
+    case AdapterGroup::o:
+      return layer.o;
+    case AdapterGroup::gate_up:
+      return layer.gate_up;
+    default:
+      return layer.down;
+  }
+}
 
 AdapterLayoutOnDevice::AdapterLayoutOnDevice(const ModelDescription& description, const AdapterLayout& layout)
     : layers_(static_cast<std::int64_t>(layout.layers.size())), rank_(layout.rank) {
@@ -96,6 +111,16 @@ std::vector<GradientStretch> AdapterLayoutOnDevice::stretches() const {
     stretches.back().begin = piece->group_a;
   }
   return stretches;
+}
+
+std::vector<EightBitMoments::Piece> AdapterLayoutOnDevice::pieces() const {
+  std::vector<EightBitMoments::Piece> all;
+  for (const Piece& piece : pieces_) {
+    all.push_back({piece.host_a, piece.device_a, rank_ * piece.in});
+    all.push_back({piece.host_b, piece.device_b, rank_ * piece.out});
+  }
+  std::ranges::sort(all, {}, &EightBitMoments::Piece::host);
+  return all;
 }
 
 void AdapterLayoutOnDevice::upload(std::span<const float> from, Tensor& flat) const {

@@ -9,12 +9,16 @@
 #include "model/decoder/adapter.h"
 #include "model/decoder/batch_plan.h"
 #include "model/gpu/gradient_buckets.h"
+#include "model/gpu/torch/eight_bit.h"
+#include "model/gpu/torch/model_tensors.h"
 #include "model/gpu/torch/operations.h"
 
 namespace kw {
 
 enum class AdapterGroup { qkv, o, gate_up, down };
 inline constexpr int adapter_group_count = 4;
+// The base's own, of the same projections.
+const at::Tensor& matrix_of(const LayerTensors& layer, AdapterGroup group);
 
 struct GroupTensors {
   at::Tensor a;  // (all ranks, in); undefined: nothing of the group is adapted
@@ -32,6 +36,8 @@ class AdapterLayoutOnDevice {
   AdapterLayoutOnDevice(const ModelDescription& description, const AdapterLayout& layout);
   std::int64_t size() const { return size_; }
   std::vector<LayerGroups> views(const at::Tensor& flat) const;
+  // Where the program's elements are, in its order: for moments that are kept in that.
+  std::vector<EightBitMoments::Piece> pieces() const;
   // Moments as DeviceLayout has them.
   std::vector<GradientStretch> stretches() const;
   void upload(std::span<const float> from, at::Tensor& flat) const;

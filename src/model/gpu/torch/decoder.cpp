@@ -5,6 +5,7 @@
 
 #include "kernel/reference/torch_message.h"
 #include "model/gpu/decoder_pages.h"
+#include "model/gpu/torch/device_memory.h"
 
 namespace kw {
 namespace {
@@ -14,11 +15,6 @@ using at::Tensor;
 constexpr std::int64_t graph_rows[] = {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256};
 constexpr std::int64_t sampling_parts = 64;  // blocks that share a row of logits
 constexpr std::int64_t wanted_blocks = 132 * 3;
-
-std::int64_t free_device_bytes() {
-  std::size_t free = 0, total = 0;
-  return cudaMemGetInfo(&free, &total) == cudaSuccess ? static_cast<std::int64_t>(free) : 0;
-}
 
 }  // namespace
 
@@ -35,6 +31,8 @@ GpuDecoder::GpuDecoder(std::shared_ptr<SharedModel> model, std::vector<Tensor> o
       usable_(options.usable_vocabulary > 0 ? options.usable_vocabulary : model_->description.vocabulary) {
   const ModelDescription& description = model_->description;
   const bool gpu = model_->device.is_cuda();
+  // A trainer on the same base is at work on a stream of its own, in a workspace of its own.
+  if (model_->packed) workspace_.emplace(*model_->packed, model_->type, model_->device);
   const auto values = at::TensorOptions(model_->device).dtype(model_->type);
   const auto ints = at::TensorOptions(model_->device).dtype(at::kInt);
   const std::int64_t page_elements = description.kv_heads * 16 * description.head_dim;
@@ -112,6 +110,7 @@ void GpuDecoder::update(const Parameters* base, const std::vector<Adapter>& adap
   // A trainer at work has another stream, and need not be waited for.
   std::optional<c10::cuda::CUDAStreamGuard> on_stream;
   if (stream_) on_stream.emplace(*stream_);
+  if (base != nullptr && model_->packed) throw std::runtime_error("a base in 4 bits stays as it is");
   if (base != nullptr) DeviceLayout(base->description, base->layout).upload(base->values, owned_.front());
   for (std::size_t i = 0; i < adapters.size(); ++i) {
     const AdapterLayoutOnDevice layout(model_->description, adapters[i].layout);

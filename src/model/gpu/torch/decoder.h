@@ -63,6 +63,11 @@ class GpuDecoder final : public Decoder {
   void replay(const Inputs& inputs, const StepPlan& plan);
   void attend(const Inputs& inputs, const StepPlan& plan, std::int64_t layer, at::Tensor& qkv, at::Tensor& out) const;
   void linear(at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) const;
+  void linear(at::Tensor& y, const at::Tensor& x, std::int64_t layer, AdapterGroup group);
+  // A single row, with what its product does besides.
+  void linear_single(at::Tensor& y, const at::Tensor& x, std::int64_t layer, AdapterGroup group,
+                     const Operations::SingleRow& extras) const;
+  bool has_single() const;
   void adapt(const Inputs& inputs, std::int64_t layer, AdapterGroup group, const at::Tensor& x, at::Tensor& y) const;
   void finish(const Inputs& inputs, const StepPlan& plan);
   void fill_masks(std::span<const DecoderRow> rows, StepPlan& plan);
@@ -73,6 +78,7 @@ class GpuDecoder final : public Decoder {
 
   std::shared_ptr<SharedModel> model_;
   std::vector<at::Tensor> owned_;
+  std::optional<Nf4Workspace> workspace_;  // where the base is packed
   GpuDecoderOptions options_;
   HostSampler sampler_;
   Operations operations_;

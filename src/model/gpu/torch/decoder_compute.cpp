@@ -17,6 +17,30 @@ void GpuDecoder::linear(Tensor& y, const Tensor& x, const Tensor& weight) const 
   }
 }
 
+void GpuDecoder::linear(Tensor& y, const Tensor& x, std::int64_t layer, AdapterGroup group) {
+  if (!model_->packed) return linear(y, x, matrix_of(model_->weights.layers[static_cast<std::size_t>(layer)], group));
+  const Nf4Matrix& matrix = model_->packed->at(layer, group);
+  if (operations_.has_nf4_rows(matrix, x)) return operations_.nf4_rows(x, matrix, {}, !options_.rounded_codes, y);
+  operations_.product(y, x, false, workspace_->expand(operations_, matrix), true);
+}
+
+void GpuDecoder::linear_single(Tensor& y, const Tensor& x, std::int64_t layer, AdapterGroup group,
+                               const Operations::SingleRow& extras) const {
+  if (model_->packed) {
+    return operations_.nf4_rows(x, model_->packed->at(layer, group), extras, !options_.rounded_codes, y);
+  }
+  operations_.single_row(x, matrix_of(model_->weights.layers[static_cast<std::size_t>(layer)], group), extras, y);
+}
+
+// Whether every product of a single row may do more than multiply.
+bool GpuDecoder::has_single() const {
+  if (!operations_.has_kernels() || !adapters_.empty()) return false;
+  if (!model_->packed) return true;
+  const ModelDescription& description = model_->description;
+  return model_->type == at::kBFloat16 && description.hidden % nf4_block == 0 &&
+         description.intermediate % nf4_block == 0 && shape_.query() % nf4_block == 0;
+}
+
 void GpuDecoder::adapt(const Inputs& inputs, std::int64_t layer, AdapterGroup group, const Tensor& x, Tensor& y) const {
   if (adapters_.empty()) return;
   for (const auto& target : adapters_[static_cast<std::size_t>(layer)].targets) {
@@ -60,8 +84,7 @@ void GpuDecoder::attend(const Inputs& inputs, const StepPlan& plan, std::int64_t
 }
 
 void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
-  if (operations_.has_kernels() && plan.tokens == 1 && plan.rows == 1 && adapters_.empty())
-    return compute_single(inputs, plan);
+  if (plan.tokens == 1 && plan.rows == 1 && has_single()) return compute_single(inputs, plan);
   auto& watch = operations_.stopwatch();
   const ModelDescription& description = model_->description;
   const auto options = model_->weights.embedding.options();
@@ -76,25 +99,25 @@ void GpuDecoder::compute(const Inputs& inputs, const StepPlan& plan) {
     const LayerTensors& weights = model_->weights.layers[static_cast<std::size_t>(layer)];
     operations_.rms_norm(stream, update, stream, weights.input_norm, description.rms_epsilon, norm, none);
     watch.mark("norm");
-    linear(qkv, norm, weights.qkv);
+    linear(qkv, norm, layer, AdapterGroup::qkv);
     watch.mark("product qkv");
     adapt(inputs, layer, AdapterGroup::qkv, norm, qkv);
     watch.mark("adapters");
     attend(inputs, plan, layer, qkv, attention);
-    linear(projected, attention, weights.o);
+    linear(projected, attention, layer, AdapterGroup::o);
     if (weights.o_bias.defined()) projected.add_(weights.o_bias);
     watch.mark("product o");
     adapt(inputs, layer, AdapterGroup::o, attention, projected);
     watch.mark("adapters");
     operations_.rms_norm(stream, projected, stream, weights.post_attention_norm, description.rms_epsilon, norm, none);
     watch.mark("norm");
-    linear(gate_up, norm, weights.gate_up);
+    linear(gate_up, norm, layer, AdapterGroup::gate_up);
     watch.mark("product gate up");
     adapt(inputs, layer, AdapterGroup::gate_up, norm, gate_up);
     watch.mark("adapters");
     operations_.swiglu(gate_up, activated);
     watch.mark("swiglu");
-    linear(projected, activated, weights.down);
+    linear(projected, activated, layer, AdapterGroup::down);
     watch.mark("product down");
     adapt(inputs, layer, AdapterGroup::down, activated, projected);
     watch.mark("adapters");
@@ -124,14 +147,15 @@ void GpuDecoder::compute_single(const Inputs& inputs, const StepPlan& plan) {
   operations_.embed(inputs.tokens, model_->weights.embedding, stream);
   for (std::int64_t layer = 0; layer < description.layers; ++layer) {
     const LayerTensors& weights = model_->weights.layers[static_cast<std::size_t>(layer)];
-    operations_.single_row(stream, weights.qkv, {weights.input_norm, {}, {}, epsilon, false}, qkv);
+    linear_single(qkv, stream, layer, AdapterGroup::qkv, {weights.input_norm, {}, {}, epsilon, false});
     watch.mark("product qkv");
     attend(inputs, plan, layer, qkv, attention);
-    operations_.single_row(attention, weights.o, {{}, weights.o_bias, stream, 0, false}, stream);
+    linear_single(stream, attention, layer, AdapterGroup::o, {{}, weights.o_bias, stream, 0, false});
     watch.mark("product o");
-    operations_.single_row(stream, weights.gate_up, {weights.post_attention_norm, {}, {}, epsilon, true}, activated);
+    linear_single(activated, stream, layer, AdapterGroup::gate_up,
+                  {weights.post_attention_norm, {}, {}, epsilon, true});
     watch.mark("product gate up");
-    operations_.single_row(activated, weights.down, {{}, {}, stream, 0, false}, stream);
+    linear_single(stream, activated, layer, AdapterGroup::down, {{}, {}, stream, 0, false});
     watch.mark("product down");
   }
   Tensor logits = logits_.narrow(0, 0, 1);

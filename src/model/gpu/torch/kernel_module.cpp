@@ -25,7 +25,8 @@ bool may_start_early(std::string_view kernel) {
   }();
   constexpr std::string_view ready[] = {"embed_bf16",        "embed_f32",   "rms_norm_bf16", "rms_norm_f32",
                                         "rotate_into_cache", "swiglu_bf16", "swiglu_f32",    "paged_attention",
-                                        "join_attention",    "single_row",  "low_rank_rows", "sample_"};
+                                        "join_attention",    "single_row",  "low_rank_rows", "sample_",
+                                        "nf4_rows"};
   return wanted && std::ranges::any_of(ready, [&](std::string_view name) { return kernel.starts_with(name); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "model/gpu/gpu_library.h"
 #include "model/gpu/torch/decoder.h"
+#include "model/gpu/torch/device_memory.h"
 #include "model/gpu/torch/roof.h"
 #include "model/gpu/torch/torch_headers.h"
 #include "model/gpu/torch/trainer.h"
@@ -44,19 +45,19 @@ class LoadedLibrary final : public ModelGpuLibrary {
 
   MachineRoof measure_roof() const override { return measure_gpu_roof(); }
 
-  std::unique_ptr<DeviceTrainer> make_trainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
+  std::unique_ptr<DeviceTrainer> make_trainer(const HostBase& base, const std::vector<Adapter>& adapters,
                                               std::span<const float> value_head, const TrainingOptions& training,
                                               const GpuOptions& options, const std::string& cubin,
-                                              std::optional<TrainerShare> share) const override {
-    return std::make_unique<GpuTrainer>(parameters, adapters, value_head, training, options, load_kernels(cubin),
-                                        share);
+                                              std::optional<TrainerShare> share, bool eight_bit) const override {
+    return std::make_unique<GpuTrainer>(base, adapters, value_head, training, options, load_kernels(cubin), share,
+                                        eight_bit);
   }
 
-  std::unique_ptr<Decoder> make_decoder(const Parameters& parameters, const std::vector<Adapter>& adapters,
+  std::unique_ptr<Decoder> make_decoder(const HostBase& base, const std::vector<Adapter>& adapters,
                                         const GpuDecoderOptions& options, HostSampler sampler,
                                         const std::string& cubin) const override {
     auto model =
-        std::make_shared<SharedModel>(SharedModel{parameters.description,
+        std::make_shared<SharedModel>(SharedModel{base.description,
                                                   at::Device(options.on_cpu ? at::kCPU : at::kCUDA),
                                                   options.precision == GpuPrecision::bf16 ? at::kBFloat16 : at::kFloat,
                                                   load_kernels(cubin),
@@ -66,12 +67,17 @@ class LoadedLibrary final : public ModelGpuLibrary {
                                                   0});
     const auto place = at::TensorOptions(model->device).dtype(model->type);
     std::vector<Tensor> owned;
-    const DeviceLayout layout(parameters.description, parameters.layout);
+    const DeviceLayout layout(base.description, base.layout, base.packed == nullptr);
     owned.push_back(at::empty({layout.size()}, place));
-    layout.upload(parameters.values, owned.back());
+    if (base.packed != nullptr) {
+      layout.upload(base.packed->others, owned.back());
+      model->packed = std::make_shared<const Nf4Matrices>(*base.packed, model->device);
+    } else {
+      layout.upload(base.floats->values, owned.back());
+    }
     model->weights = layout.views(owned.back());
     for (const Adapter& adapter : adapters) {
-      const AdapterLayoutOnDevice adapter_layout(parameters.description, adapter.layout);
+      const AdapterLayoutOnDevice adapter_layout(base.description, adapter.layout);
       owned.push_back(at::empty({adapter_layout.size()}, place));
       adapter_layout.upload(adapter.values, owned.back());
       model->adapters.push_back({adapter.scale, adapter_layout.views(owned.back()), {}});
@@ -90,6 +96,9 @@ class LoadedLibrary final : public ModelGpuLibrary {
                       std::int64_t version) const override {
     dynamic_cast<GpuDecoder&>(decoder).update(base, adapters, version);
   }
+
+  void limit_memory(std::int64_t bytes) const override { limit_device_memory(bytes); }
+  GpuMemory memory() const override { return device_memory(); }
 
   std::string decoder_profile(Decoder& decoder) const override { return dynamic_cast<GpuDecoder&>(decoder).profile(); }
 };

@@ -39,7 +39,7 @@ std::int64_t DeviceLayout::add(const std::vector<std::pair<std::int64_t, std::in
   return begin;
 }
 
-DeviceLayout::DeviceLayout(const ModelDescription& description, const ParameterLayout& layout)
+DeviceLayout::DeviceLayout(const ModelDescription& description, const ParameterLayout& layout, bool linear_layers)
     : description_(description), layers_(layout.layers.size()) {
   const std::int64_t hidden = description.hidden, inner = description.intermediate;
   const std::int64_t query = description.heads * description.head_dim;
@@ -49,6 +49,10 @@ DeviceLayout::DeviceLayout(const ModelDescription& description, const ParameterL
   output_ = description.tied_embeddings ? embedding_ : add({{layout.output, description.vocabulary * hidden}});
   using enum Projection;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (!linear_layers) {
+      layers_[i].qkv = layers_[i].o = layers_[i].gate_up = layers_[i].down = -1;
+      continue;
+    }
     const auto& weight = layout.layers[i].weight;
     layers_[i].qkv =
         add({{weight[at(q)], out(q) * hidden}, {weight[at(k)], out(k) * hidden}, {weight[at(v)], out(v) * hidden}});
@@ -75,7 +79,7 @@ ModelTensors DeviceLayout::views(const Tensor& flat) const {
     return at < 0 ? Tensor() : flat.narrow(0, at, count);
   };
   const auto matrix = [&](std::int64_t at, std::int64_t out, std::int64_t in) {
-    return flat.narrow(0, at, out * in).view({out, in});
+    return at < 0 ? Tensor() : flat.narrow(0, at, out * in).view({out, in});
   };
   ModelTensors tensors;
   tensors.embedding = matrix(embedding_, description_.vocabulary, hidden);
@@ -139,6 +143,15 @@ void DeviceLayout::upload(std::span<const float> from, Tensor& flat) const {
   for (const Piece& piece : pieces_) {
     const Tensor host = at::from_blob(const_cast<float*>(from.data()) + piece.host, {piece.count}, at::kFloat);
     flat.narrow(0, piece.device, piece.count).copy_(host);
+  }
+}
+
+void DeviceLayout::upload(const std::map<std::int64_t, std::vector<float>>& from, Tensor& flat) const {
+  flat.zero_();
+  for (const Piece& piece : pieces_) {
+    const std::vector<float>& values = from.at(piece.host);
+    flat.narrow(0, piece.device, piece.count)
+        .copy_(at::from_blob(const_cast<float*>(values.data()), {piece.count}, at::kFloat));
   }
 }
 

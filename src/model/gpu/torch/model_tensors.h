@@ -3,6 +3,7 @@
 // together side by side: q, k, v; gate, up.
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct ModelTensors {
 // Where a tensor of the program's flat buffer lies in the device's. Tensors start at multiples of 64 elements.
 class DeviceLayout {
  public:
-  DeviceLayout(const ModelDescription& description, const ParameterLayout& layout);
+  // Without linear layers: their matrices are elsewhere (nf4_matrices.h), and undefined in views().
+  DeviceLayout(const ModelDescription& description, const ParameterLayout& layout, bool linear_layers = true);
 
   std::int64_t size() const { return size_; }          // elements, padding included
   std::int64_t matrices() const { return matrices_; }  // elements before this are of matrices
@@ -47,6 +49,8 @@ class DeviceLayout {
   // Host floats in the program's layout, from and to a flat buffer.
   void upload(std::span<const float> from, at::Tensor& flat) const;
   void download(const at::Tensor& flat, std::span<float> into) const;
+  // From tensors by their offset in the program's layout.
+  void upload(const std::map<std::int64_t, std::vector<float>>& from, at::Tensor& flat) const;
 
  private:
   struct Piece {

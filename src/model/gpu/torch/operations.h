@@ -16,6 +16,8 @@
 
 namespace kw {
 
+struct Nf4Matrix;  // nf4_matrices.h
+
 struct HeadShape {
   std::int64_t heads = 0, kv_heads = 0, head_dim = 0;
   double scale = 0;
@@ -79,6 +81,7 @@ class Operations {
   // None: the slow twins.
   explicit Operations(std::shared_ptr<const KernelLauncher> kernels) : kernels_(std::move(kernels)) {}
   bool has_kernels() const { return kernels_ != nullptr; }
+  const KernelLauncher* kernels() const { return kernels_.get(); }
 
   // out = alpha * op(a) op(b) + beta * out; types may differ between out and the others on the GPU.
   void product(at::Tensor& out, const at::Tensor& a, bool transpose_a, const at::Tensor& b, bool transpose_b,
@@ -147,6 +150,15 @@ class Operations {
     bool pairs = false;
   };
   void single_row(const at::Tensor& x, const at::Tensor& weight, const SingleRow& extras, at::Tensor& y) const;
+
+  // out (out, in) = the matrix, in out's type.
+  void expand_nf4(const Nf4Matrix& matrix, at::Tensor& out) const;
+  // Whether nf4_rows can do it: a few rows in bf16, on the GPU. Beyond, expanding and cuBLAS are faster.
+  bool has_nf4_rows(const Nf4Matrix& matrix, const at::Tensor& x) const;
+  static constexpr std::int64_t most_nf4_rows = 16;
+  // y = x W^T and what single_row does besides, for a few rows; residual has y's stride. exact: weights are rounded as
+  // expand_nf4 does; else codes are, which is faster.
+  void nf4_rows(const at::Tensor& x, const Nf4Matrix& matrix, const SingleRow& extras, bool exact, at::Tensor& y) const;
 
   Stopwatch& stopwatch() const { return stopwatch_; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <stdexcept>
 #include <string_view>
 
 namespace kw {
@@ -29,17 +30,21 @@ void GpuTrainer::add_part(NewPart part) {
   }
   tensors.values = at::zeros({tensors.copy.defined() ? own_size : part.device_size}, floats);
   tensors.gradient = at::zeros({part.device_size}, floats);
-  tensors.first = at::zeros({own_size}, floats);
-  tensors.second = at::zeros({own_size}, floats);
+  if (part.pieces.empty()) {
+    tensors.first = at::zeros({own_size}, floats);
+    tensors.second = at::zeros({own_size}, floats);
+  } else {
+    tensors.eight_bit.emplace(part.pieces, shared_->device);
+  }
   parts_.push_back({std::move(part.name), part.size, false, 0});
   tensors_.push_back(std::move(tensors));
 }
 
-GpuTrainer::GpuTrainer(const Parameters& parameters, const std::vector<Adapter>& adapters,
-                       std::span<const float> value_head, const TrainingOptions& training, const GpuOptions& options,
-                       std::shared_ptr<const KernelLauncher> kernels, std::optional<TrainerShare> share)
+GpuTrainer::GpuTrainer(const HostBase& base, const std::vector<Adapter>& adapters, std::span<const float> value_head,
+                       const TrainingOptions& training, const GpuOptions& options,
+                       std::shared_ptr<const KernelLauncher> kernels, std::optional<TrainerShare> share, bool eight_bit)
     : shared_(std::make_shared<SharedModel>(
-          SharedModel{parameters.description,
+          SharedModel{base.description,
                       at::Device(options.on_cpu ? at::kCPU : at::kCUDA),
                       options.precision == GpuPrecision::bf16 ? at::kBFloat16 : at::kFloat,
                       kernels,
@@ -50,28 +55,39 @@ GpuTrainer::GpuTrainer(const Parameters& parameters, const std::vector<Adapter>&
       operations_(std::move(kernels)),
       training_(training),
       options_(options),
-      layout_(parameters.description, parameters.layout),
+      layout_(base.description, base.layout, base.packed == nullptr),
       has_base_(training.train_base),
       has_value_head_(!value_head.empty()),
-      usable_(training.usable_vocabulary > 0 ? training.usable_vocabulary : parameters.description.vocabulary),
+      eight_bit_(eight_bit),
+      usable_(training.usable_vocabulary > 0 ? training.usable_vocabulary : base.description.vocabulary),
       share_(share) {
   operations_.stopwatch().enabled = options.profile && !options.on_cpu;
   SharedModel& model = *shared_;
+  if (eight_bit_ && (has_base_ || share_))
+    throw std::runtime_error("moments of 8 bits are for adapters, without ranks");
+  if (has_base_ && base.floats == nullptr) throw std::runtime_error("a base in 4 bits cannot be trained itself");
   if (has_base_) {
-    add_part({"base", parameters.layout.size, layout_.size(), layout_.matrices(),
+    add_part({"base", base.layout.size, layout_.size(), layout_.matrices(),
               layout_.stretches(share_ && share_->whole_matrices)});
     gradients_ = layout_.views(tensors_.back().gradient);
-    write_part(0, PartArray::values, parameters.values);
+    write_part(0, PartArray::values, base.floats->values);
     model.weights = layout_.views(tensors_[0].computed_with());
   } else {
     base_ = at::empty({layout_.size()}, at::TensorOptions(model.device).dtype(model.type));
-    layout_.upload(parameters.values, base_);
+    if (base.packed != nullptr) {
+      layout_.upload(base.packed->others, base_);
+      model.packed = std::make_shared<const Nf4Matrices>(*base.packed, model.device);
+      workspace_.emplace(*model.packed, model.type, model.device);
+    } else {
+      layout_.upload(base.floats->values, base_);
+    }
     model.weights = layout_.views(base_);
   }
   for (std::size_t i = 0; i < adapters.size(); ++i) {
     const auto& layout = adapter_layouts_.emplace_back(model.description, adapters[i].layout);
     add_part({"adapter." + std::to_string(i) + "." + adapters[i].name, adapters[i].layout.size, layout.size(),
-              layout.size(), layout.stretches()});
+              layout.size(), layout.stretches(), true,
+              eight_bit_ ? layout.pieces() : std::vector<EightBitMoments::Piece>{}});
     write_part(parts_.size() - 1, PartArray::values, adapters[i].values);
     const PartTensors& part = tensors_.back();
     model.adapters.push_back({adapters[i].scale, layout.views(part.computed_with()), layout.views(part.gradient)});
@@ -79,10 +95,27 @@ GpuTrainer::GpuTrainer(const Parameters& parameters, const std::vector<Adapter>&
   if (has_value_head_) {
     const auto size = static_cast<std::int64_t>(value_head.size());
     // Computed in float32.
-    add_part({"value_head", size, size, 0, {{0, size, 0}}, false});
+    add_part({"value_head",
+              size,
+              size,
+              0,
+              {{0, size, 0}},
+              false,
+              eight_bit_ ? std::vector<EightBitMoments::Piece>{{0, 0, size}} : std::vector<EightBitMoments::Piece>{}});
     write_part(parts_.size() - 1, PartArray::values, value_head);
   }
   model.rotary = rotary_tensors(model.description, model.description.context, model.device);
+  memory_shape_.model = model.description;
+  memory_shape_.method = has_base_                ? TrainingMethod::full
+                         : base.packed != nullptr ? TrainingMethod::qlora
+                                                  : TrainingMethod::lora;
+  memory_shape_.eight_bit = eight_bit_;
+  memory_shape_.value_head = has_value_head_;
+  memory_shape_.element_bytes = static_cast<std::int64_t>(elementSize(model.type));
+  for (const Adapter& adapter : adapters) {
+    memory_shape_.adapter_parameters += adapter.layout.size;
+    memory_shape_.adapter_ranks = std::max(memory_shape_.adapter_ranks, projection_count * adapter.layout.rank);
+  }
 }
 
 Tensor GpuTrainer::to_device(const std::vector<std::int32_t>& values) const {
@@ -91,7 +124,8 @@ Tensor GpuTrainer::to_device(const std::vector<std::int32_t>& values) const {
   return shared_->device.is_cpu() ? host.clone() : host.to(shared_->device);
 }
 
-std::int64_t GpuTrainer::chunk_rows() const {
+std::int64_t GpuTrainer::chunk_rows(const Pass& pass) const {
+  if (pass.keeps.logits_rows > 0) return pass.keeps.logits_rows;
   return operations_.has_kernels() ? std::max(training_.logits_chunk, least_rows_at_once) : training_.logits_chunk;
 }
 
@@ -118,6 +152,7 @@ TokenScores GpuTrainer::run(const BatchPlan& plan, bool keep) {
   pass.starts.device = to_device(std::vector<std::int32_t>(plan.starts.begin(), plan.starts.end()));
   pass.positions = to_device(plan.positions);
   pass.runs = plan.runs;
+  pass.keeps = plan_memory(plan, keep);
   const Tensor ids = to_device(plan.tokens);
   Tensor stream = at::empty({plan.rows(), model.hidden}, at::TensorOptions(shared_->device).dtype(shared_->type));
   operations_.embed(ids, shared_->weights.embedding, stream);
@@ -128,72 +163,12 @@ TokenScores GpuTrainer::run(const BatchPlan& plan, bool keep) {
     update = block_forward(pass, layer, stream, update, block);
     stream = block.middle;
     if (!keep) continue;
-    if (training_.recompute) {
-      Block only_input;
-      only_input.x = block.x;
-      block = std::move(only_input);
-    }
+    forget(block, pass.keeps.kept(layer, model.layers));
     pass.blocks.push_back(std::move(block));
   }
   TokenScores scores = score(plan, pass, stream, update, keep);
   if (keep) kept_ = std::move(pass);
   return scores;
-}
-
-Tensor GpuTrainer::block_forward(const Pass& pass, std::int64_t layer, const Tensor& stream, const Tensor& update,
-                                 Block& block) {
-  auto& watch = operations_.stopwatch();
-  const ModelDescription& model = shared_->description;
-  const LayerTensors& weights = shared_->weights.layers[static_cast<std::size_t>(layer)];
-  const HeadShape shape(model);
-  const std::int64_t rows = stream.size(0);
-  const auto floats = stream.options().dtype(at::kFloat);
-  const auto adapt = [&](AdapterGroup group, const Tensor& x, const Tensor& y) {
-    block.adapted[static_cast<std::size_t>(group)] =
-        add_adapters(operations_, shared_->adapters, pass.runs, layer, group, x, y);
-  };
-
-  block.x = update.defined() ? at::empty_like(stream) : stream;
-  block.norm1 = at::empty_like(stream);
-  block.inverse1 = at::empty({rows}, floats);
-  operations_.rms_norm(stream, update, block.x, weights.input_norm, model.rms_epsilon, block.norm1, block.inverse1);
-  watch.mark("norm");
-  block.qkv = at::empty({rows, shape.qkv()}, stream.options());
-  operations_.product(block.qkv, block.norm1, false, weights.qkv, true);
-  watch.mark("product qkv");
-  adapt(AdapterGroup::qkv, block.norm1, block.qkv);
-  watch.mark("adapters");
-  operations_.rotate_qkv(block.qkv, weights.qkv_bias, pass.positions, shared_->rotary.cosine, shared_->rotary.sine,
-                         shape, false);
-  watch.mark("rotate");
-  block.attention = operations_.attention(block.qkv, pass.starts, shape);
-  watch.mark("attention");
-  Tensor projected = at::empty_like(stream);
-  operations_.product(projected, block.attention.out, false, weights.o, true);
-  if (weights.o_bias.defined()) projected.add_(weights.o_bias);
-  watch.mark("product o");
-  adapt(AdapterGroup::o, block.attention.out, projected);
-  watch.mark("adapters");
-
-  block.middle = at::empty_like(stream);
-  block.norm2 = at::empty_like(stream);
-  block.inverse2 = at::empty({rows}, floats);
-  operations_.rms_norm(block.x, projected, block.middle, weights.post_attention_norm, model.rms_epsilon, block.norm2,
-                       block.inverse2);
-  watch.mark("norm");
-  block.gate_up = at::empty({rows, 2 * model.intermediate}, stream.options());
-  operations_.product(block.gate_up, block.norm2, false, weights.gate_up, true);
-  watch.mark("product gate up");
-  adapt(AdapterGroup::gate_up, block.norm2, block.gate_up);
-  watch.mark("adapters");
-  Tensor activated = at::empty({rows, model.intermediate}, stream.options());
-  operations_.swiglu(block.gate_up, activated);
-  watch.mark("swiglu");
-  operations_.product(projected, activated, false, weights.down, true);
-  watch.mark("product down");
-  adapt(AdapterGroup::down, activated, projected);
-  watch.mark("adapters");
-  return projected;
 }
 
 // Each mask once, however many tokens were chosen by it.
@@ -238,8 +213,8 @@ TokenScores GpuTrainer::score(const BatchPlan& plan, Pass& pass, const Tensor& s
 
   Tensor results = at::empty({3, scored}, floats);  // log-probability, entropy, logarithm of the sum
   const std::int64_t logits_bytes = scored * model.vocabulary * static_cast<std::int64_t>(elementSize(logits_type()));
-  const bool keep_logits = keep && logits_bytes <= options_.kept_logits_bytes;
-  const std::int64_t chunk = std::min(chunk_rows(), scored);
+  const bool keep_logits = keep && options_.memory_bytes == 0 && logits_bytes <= options_.kept_logits_bytes;
+  const std::int64_t chunk = std::min(chunk_rows(pass), scored);
   if (keep_logits) pass.logits = at::empty({scored, model.vocabulary}, floats.dtype(logits_type()));
   Tensor buffer = keep_logits ? Tensor() : at::empty({chunk, model.vocabulary}, floats.dtype(logits_type()));
   for (std::int64_t begin = 0; begin < scored; begin += chunk) {

@@ -8,8 +8,10 @@
 
 #include "model/gpu/gpu_library.h"
 #include "model/gpu/gradient_buckets.h"
+#include "model/gpu/memory_plan.h"
 #include "model/gpu/torch/adapter_tensors.h"
 #include "model/gpu/torch/model_tensors.h"
+#include "model/gpu/torch/nf4_matrices.h"
 #include "model/gpu/torch/operations.h"
 #include "model/gpu/torch/rank_exchange.h"
 
@@ -25,6 +27,7 @@ struct SharedModel {
   std::vector<AdapterViews> adapters;  // likewise
   RotaryTensors rotary;
   std::int64_t version = 0;
+  std::shared_ptr<const Nf4Matrices> packed = {};  // the linear layers, where they are not among `weights`
 };
 
 // Something that is trained as a whole. Flat float32 buffers in the device's layout. Ranks that share it have each the
@@ -32,9 +35,10 @@ struct SharedModel {
 struct PartTensors {
   at::Tensor values;  // the master; with float32 as computing type, the weights themselves
   at::Tensor gradient, first, second;
-  at::Tensor copy;           // in the computing type; undefined: `values` is computed with
-  std::int64_t decayed = 0;  // weight decay applies to elements before this
-  PartBuckets plan;          // of a part that ranks share
+  std::optional<EightBitMoments> eight_bit;  // in the place of first and second
+  at::Tensor copy;                           // in the computing type; undefined: `values` is computed with
+  std::int64_t decayed = 0;                  // weight decay applies to elements before this
+  PartBuckets plan;                          // of a part that ranks share
 
   const at::Tensor& computed_with() const { return copy.defined() ? copy : values; }
   // A piece's masters.
@@ -45,9 +49,9 @@ struct PartTensors {
 
 class GpuTrainer final : public DeviceTrainer {
  public:
-  GpuTrainer(const Parameters& parameters, const std::vector<Adapter>& adapters, std::span<const float> value_head,
+  GpuTrainer(const HostBase& base, const std::vector<Adapter>& adapters, std::span<const float> value_head,
              const TrainingOptions& training, const GpuOptions& options, std::shared_ptr<const KernelLauncher> kernels,
-             std::optional<TrainerShare> share = std::nullopt);
+             std::optional<TrainerShare> share = std::nullopt, bool eight_bit = false);
 
   TokenScores run(const BatchPlan& plan, bool keep) override;
   void backward(const BatchPlan& plan, const ScoreGradients& gradients) override;
@@ -61,6 +65,8 @@ class GpuTrainer final : public DeviceTrainer {
   std::vector<DevicePart>& parts() override { return parts_; }
   void read_part(std::size_t part, PartArray array, std::span<float> into) override;
   void write_part(std::size_t part, PartArray array, std::span<const float> from) override;
+  void read_codes(std::size_t part, PartArray array, std::span<std::uint8_t> into) override;
+  void write_codes(std::size_t part, PartArray array, std::span<const std::uint8_t> from) override;
   void read_weights(std::size_t part, std::span<float> into) override;
   void read_base(std::span<float> into) override;
   std::int64_t& version() override { return shared_->version; }
@@ -84,7 +90,8 @@ class GpuTrainer final : public DeviceTrainer {
     SequenceStarts starts;
     at::Tensor positions;  // (T) int32
     std::vector<BatchPlan::Run> runs;
-    std::vector<Block> blocks;              // one for each layer; with recomputation only `x` of each
+    std::vector<Block> blocks;  // one for each layer, with what `keeps` says of it
+    PassPlan keeps;
     at::Tensor scored_rows, scored_tokens;  // (S): int64, int32
     at::Tensor masks, mask_of_row;          // as Operations::mask_logits has them, (S); undefined: any token anywhere
     at::Tensor scored_x, scored_norm, scored_inverse;
@@ -92,19 +99,33 @@ class GpuTrainer final : public DeviceTrainer {
     at::Tensor logits;            // (S, vocabulary), or undefined: to be computed again
   };
 
+  // What the limit of memory lets a pass keep; without one, all or, with recomputation, the input of each block.
+  PassPlan plan_memory(const BatchPlan& plan, bool keep) const;
   // stream (+ update) enters; gives back what is to be added to block.middle.
   at::Tensor block_forward(const Pass& pass, std::int64_t layer, const at::Tensor& stream, const at::Tensor& update,
                            Block& block);
+  // Its two halves, up to `middle` and up to the product of gate and up. norm_first, norm_middle: the norms before
+  // them.
+  void norm_first(std::int64_t layer, const at::Tensor& stream, const at::Tensor& update, Block& block) const;
+  void attention_forward(const Pass& pass, std::int64_t layer, Block& block, at::Tensor& projected);
+  void norm_middle(std::int64_t layer, const at::Tensor& stream, const at::Tensor& update, Block& block) const;
+  void gate_up_forward(const Pass& pass, std::int64_t layer, Block& block);
+  static void forget(Block& block, Kept kept);
+  void compute_again(const Pass& pass, std::int64_t layer, Block& block, Kept kept);
   void block_backward(const Pass& pass, std::int64_t layer, Block& block, at::Tensor& dx);
+  void feed_forward_backward(const Pass& pass, std::int64_t layer, Block& block, at::Tensor& dx);
+  void attention_half_backward(const Pass& pass, std::int64_t layer, Block& block, at::Tensor& dx);
+  // A matrix of a linear layer as products take it; what is expanded is valid until the next call.
+  at::Tensor matrix(std::int64_t layer, AdapterGroup group);
   // Of a linear layer: dx = dy W, then dW += dy^T x.
-  at::Tensor input_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const at::Tensor& weight,
-                            const at::Tensor& dy, std::vector<at::Tensor>& d_inner);
+  at::Tensor input_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const at::Tensor& dy,
+                            std::vector<at::Tensor>& d_inner);
   void weight_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const at::Tensor& dy,
                        const at::Tensor& x, at::Tensor gradient, at::Tensor bias_gradient, const Block& block,
                        const std::vector<at::Tensor>& d_inner);
   TokenScores score(const BatchPlan& plan, Pass& pass, const at::Tensor& stream, const at::Tensor& update, bool keep);
   at::Tensor head_backward(const BatchPlan& plan, const ScoreGradients& gradients);
-  std::int64_t chunk_rows() const;
+  std::int64_t chunk_rows(const Pass& pass) const;
   at::ScalarType logits_type() const;
   at::Tensor to_device(const std::vector<std::int32_t>& values) const;
   void upload_masks(const BatchPlan& plan, Pass& pass) const;
@@ -134,6 +155,7 @@ class GpuTrainer final : public DeviceTrainer {
     std::int64_t size = 0, device_size = 0, decayed = 0;
     std::vector<GradientStretch> stretches;
     bool has_copy = true;
+    std::vector<EightBitMoments::Piece> pieces = {};  // of moments in 8 bits; none: they have 32
   };
   void add_part(NewPart part);
   at::Tensor& array_of(std::size_t part, PartArray array);
@@ -148,8 +170,10 @@ class GpuTrainer final : public DeviceTrainer {
   std::vector<AdapterLayoutOnDevice> adapter_layouts_;
   std::vector<DevicePart> parts_;  // the base where it is trained, adapters, the value head
   std::vector<PartTensors> tensors_;
-  at::Tensor base_;  // flat, computing type, where the base is frozen
-  bool has_base_ = false, has_value_head_ = false;
+  at::Tensor base_;  // flat, computing type, where the base is frozen; without linear layers where they are packed
+  std::optional<Nf4Workspace> workspace_;
+  TrainerShape memory_shape_;
+  bool has_base_ = false, has_value_head_ = false, eight_bit_ = false;
   ModelTensors gradients_;  // of the base, float32
   std::int64_t usable_ = 0;
   Pass kept_;

@@ -56,10 +56,7 @@ void GpuTrainer::backward(const BatchPlan& plan, const ScoreGradients& gradients
   if (has_base_ || !plan.runs.empty()) {
     for (std::int64_t layer = layers - 1; layer >= 0; --layer) {
       Block& block = kept_.blocks[static_cast<std::size_t>(layer)];
-      if (training_.recompute) {
-        const Tensor x = block.x;
-        block_forward(kept_, layer, x, {}, block);
-      }
+      compute_again(kept_, layer, block, kept_.keeps.kept(layer, layers));
       block_backward(kept_, layer, block, dx);
       block = {};
       reached(layers - layer);
@@ -91,7 +88,7 @@ Tensor GpuTrainer::head_backward(const BatchPlan& plan, const ScoreGradients& gr
   const Tensor d_entropy = gradients.entropy.empty() ? Tensor() : upload(gradients.entropy);
 
   Tensor dnorm = at::empty_like(pass.scored_norm);
-  const std::int64_t chunk = std::min(chunk_rows(), scored);
+  const std::int64_t chunk = std::min(chunk_rows(pass), scored);
   Tensor dlogits_buffer = at::empty({chunk, model.vocabulary}, pass.scored_x.options());
   Tensor logits_buffer = pass.logits.defined()
                              ? Tensor()
@@ -134,8 +131,9 @@ Tensor GpuTrainer::head_backward(const BatchPlan& plan, const ScoreGradients& gr
   return dx;
 }
 
-Tensor GpuTrainer::input_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const Tensor& weight,
-                                  const Tensor& dy, std::vector<Tensor>& d_inner) {
+Tensor GpuTrainer::input_gradient(const Pass& pass, std::int64_t layer, AdapterGroup group, const Tensor& dy,
+                                  std::vector<Tensor>& d_inner) {
+  const Tensor weight = matrix(layer, group);
   Tensor dx = at::empty({dy.size(0), weight.size(1)}, dy.options());
   operations_.product(dx, dy, false, weight, false);
   operations_.stopwatch().mark("product input gradient");
@@ -158,37 +156,51 @@ void GpuTrainer::weight_gradient(const Pass& pass, std::int64_t layer, AdapterGr
 }
 
 void GpuTrainer::block_backward(const Pass& pass, std::int64_t layer, Block& block, Tensor& dx) {
+  feed_forward_backward(pass, layer, block, dx);
+  attention_half_backward(pass, layer, block, dx);
+}
+
+// dx is the gradient of middle + down(swiglu(gate_up(norm2(middle)))), and then of middle.
+void GpuTrainer::feed_forward_backward(const Pass& pass, std::int64_t layer, Block& block, Tensor& dx) {
   auto& watch = operations_.stopwatch();
   const auto at = static_cast<std::size_t>(layer);
-  const LayerTensors& weights = shared_->weights.layers[at];
+  LayerTensors none;
+  LayerTensors& into = has_base_ ? gradients_.layers[at] : none;
+  std::vector<Tensor> d_inner;
+  Tensor dactivated = input_gradient(pass, layer, AdapterGroup::down, dx, d_inner);
+  Tensor activated = at::empty_like(dactivated);
+  operations_.swiglu_backward(block.gate_up, dactivated, activated);
+  dactivated = Tensor();
+  watch.mark("swiglu gradient");
+  weight_gradient(pass, layer, AdapterGroup::down, dx, activated, into.down, {}, block, d_inner);
+  activated = Tensor();
+  const Tensor dnorm2 = input_gradient(pass, layer, AdapterGroup::gate_up, block.gate_up, d_inner);
+  weight_gradient(pass, layer, AdapterGroup::gate_up, block.gate_up, block.norm2, into.gate_up, {}, block, d_inner);
+  block.gate_up = Tensor();
+  operations_.rms_norm_backward(dnorm2, block.middle, shared_->weights.layers[at].post_attention_norm, block.inverse2,
+                                dx, into.post_attention_norm);
+  watch.mark("norm gradient");
+}
+
+// dx is the gradient of x + o(attention(qkv(norm1(x)))), and then of x.
+void GpuTrainer::attention_half_backward(const Pass& pass, std::int64_t layer, Block& block, Tensor& dx) {
+  auto& watch = operations_.stopwatch();
+  const auto at = static_cast<std::size_t>(layer);
   LayerTensors none;
   LayerTensors& into = has_base_ ? gradients_.layers[at] : none;
   const HeadShape shape(shared_->description);
   std::vector<Tensor> d_inner;
-
-  // dx is the gradient of middle + down(swiglu(gate_up(norm2(middle)))).
-  const Tensor dactivated = input_gradient(pass, layer, AdapterGroup::down, weights.down, dx, d_inner);
-  Tensor activated = at::empty_like(dactivated);
-  operations_.swiglu_backward(block.gate_up, dactivated, activated);
-  watch.mark("swiglu gradient");
-  weight_gradient(pass, layer, AdapterGroup::down, dx, activated, into.down, {}, block, d_inner);
-  const Tensor dnorm2 = input_gradient(pass, layer, AdapterGroup::gate_up, weights.gate_up, block.gate_up, d_inner);
-  weight_gradient(pass, layer, AdapterGroup::gate_up, block.gate_up, block.norm2, into.gate_up, {}, block, d_inner);
-  operations_.rms_norm_backward(dnorm2, block.middle, weights.post_attention_norm, block.inverse2, dx,
-                                into.post_attention_norm);
-  watch.mark("norm gradient");
-
-  // dx is now the gradient of x + o(attention(qkv(norm1(x)))).
-  const Tensor dattention = input_gradient(pass, layer, AdapterGroup::o, weights.o, dx, d_inner);
+  const Tensor dattention = input_gradient(pass, layer, AdapterGroup::o, dx, d_inner);
   weight_gradient(pass, layer, AdapterGroup::o, dx, block.attention.out, into.o, into.o_bias, block, d_inner);
   Tensor dqkv = at::empty_like(block.qkv);
   operations_.attention_backward(dattention, block.qkv, block.attention, pass.starts, shape, dqkv);
   watch.mark("attention gradient");
   operations_.rotate_qkv(dqkv, {}, pass.positions, shared_->rotary.cosine, shared_->rotary.sine, shape, true);
   watch.mark("rotate");
-  const Tensor dnorm1 = input_gradient(pass, layer, AdapterGroup::qkv, weights.qkv, dqkv, d_inner);
+  const Tensor dnorm1 = input_gradient(pass, layer, AdapterGroup::qkv, dqkv, d_inner);
   weight_gradient(pass, layer, AdapterGroup::qkv, dqkv, block.norm1, into.qkv, into.qkv_bias, block, d_inner);
-  operations_.rms_norm_backward(dnorm1, block.x, weights.input_norm, block.inverse1, dx, into.input_norm);
+  operations_.rms_norm_backward(dnorm1, block.x, shared_->weights.layers[at].input_norm, block.inverse1, dx,
+                                into.input_norm);
   watch.mark("norm gradient");
 }
 

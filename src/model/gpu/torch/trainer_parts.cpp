@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <utility>
 
 #include "model/gpu/torch/trainer.h"
@@ -6,6 +7,9 @@ namespace kw {
 namespace {
 
 using at::Tensor;
+
+// Kept in the program's order: nothing has to be put into another.
+bool is_largest(PartArray array) { return array == PartArray::first_largest || array == PartArray::second_largest; }
 
 }  // namespace
 
@@ -50,6 +54,10 @@ void GpuTrainer::move(const OptimizerOptions& options, double learning_rate, dou
 
 void GpuTrainer::move_whole(std::size_t index, const OptimizerOptions& options, AdamWNumbers numbers) {
   PartTensors& part = tensors_[index];
+  if (part.eight_bit) {  // decays as a whole or not at all
+    numbers.decay = part.decayed > 0 ? options.weight_decay : 0;
+    return part.eight_bit->move(operations_, numbers, part.values, part.gradient, part.copy);
+  }
   const double gradient_scale = numbers.gradient_scale;
   const auto over = [&](std::int64_t begin, std::int64_t end, double decay) {
     if (begin == end) return;
@@ -76,8 +84,22 @@ Tensor& GpuTrainer::array_of(std::size_t part, PartArray array) {
       return tensors.gradient;
     case PartArray::first_moment:
       return tensors.first;
-    default:
+    case PartArray::second_moment:
       return tensors.second;
+    default:
+      break;
+  }
+  if (!tensors.eight_bit) throw std::runtime_error("this part has no moments of 8 bits");
+  EightBitMoments& moments = *tensors.eight_bit;
+  switch (array) {
+    case PartArray::first_codes:
+      return moments.first_codes;
+    case PartArray::first_largest:
+      return moments.first_largest;
+    case PartArray::second_codes:
+      return moments.second_codes;
+    default:
+      return moments.second_largest;
   }
 }
 
@@ -105,6 +127,10 @@ void GpuTrainer::upload(std::size_t part, std::span<const float> from, Tensor& f
 void GpuTrainer::read_part(std::size_t part, PartArray array, std::span<float> into) {
   const PartTensors& tensors = tensors_.at(part);
   const Tensor& flat = array_of(part, array);
+  if (is_largest(array)) {
+    at::from_blob(into.data(), {flat.numel()}, at::kFloat).copy_(flat);
+    return;
+  }
   if (!is_shared(part, array)) return download(part, flat, into);
   Tensor whole = at::zeros_like(tensors.gradient);
   for (const OwnPiece& piece : tensors.plan.own)
@@ -116,6 +142,10 @@ void GpuTrainer::read_part(std::size_t part, PartArray array, std::span<float> i
 void GpuTrainer::write_part(std::size_t part, PartArray array, std::span<const float> from) {
   PartTensors& tensors = tensors_.at(part);
   Tensor& flat = array_of(part, array);
+  if (is_largest(array)) {
+    flat.copy_(at::from_blob(const_cast<float*>(from.data()), {flat.numel()}, at::kFloat));
+    return;
+  }
   if (!is_shared(part, array)) {
     upload(part, from, flat);
     if (array == PartArray::values && tensors.copy.defined()) tensors.copy.copy_(flat);
@@ -128,6 +158,16 @@ void GpuTrainer::write_part(std::size_t part, PartArray array, std::span<const f
   if (array == PartArray::values) tensors.copy.copy_(whole);
 }
 
+void GpuTrainer::read_codes(std::size_t part, PartArray array, std::span<std::uint8_t> into) {
+  const Tensor& codes = array_of(part, array);
+  at::from_blob(into.data(), {codes.numel()}, at::kByte).copy_(codes);
+}
+
+void GpuTrainer::write_codes(std::size_t part, PartArray array, std::span<const std::uint8_t> from) {
+  Tensor& codes = array_of(part, array);
+  codes.copy_(at::from_blob(const_cast<std::uint8_t*>(from.data()), {codes.numel()}, at::kByte));
+}
+
 void GpuTrainer::read_weights(std::size_t part, std::span<float> into) {
   const PartTensors& tensors = tensors_.at(part);
   download(part, share_ ? tensors.computed_with() : tensors.values, into);
@@ -136,6 +176,7 @@ void GpuTrainer::read_weights(std::size_t part, std::span<float> into) {
 void GpuTrainer::read_base(std::span<float> into) {
   if (has_base_) return read_weights(0, into);
   layout_.download(base_, into);
+  if (shared_->packed) shared_->packed->download(operations_, shared_->type, into);
 }
 
 }  // namespace kw
