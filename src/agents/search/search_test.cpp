@@ -65,8 +65,8 @@ TEST(Search, NothingIsJudgedTwice) {
 // Code that is equal although the texts differ.
 class OneCodeScorer : public LandscapeScorer {
  public:
-  std::vector<std::string> code_of(const std::vector<std::string>& kernels) override {
-    return std::vector<std::string>(kernels.size(), "the same");
+  std::vector<KernelLook> look_at(const std::vector<std::string>& kernels, bool) override {
+    return std::vector<KernelLook>(kernels.size(), {"the same", 10});
   }
 };
 
@@ -106,7 +106,8 @@ TEST(Search, EndsWhenNothingIsGained) {
   options.patience = 20;
   const SearchOutcome outcome = search_constants(options);
   EXPECT_TRUE(outcome.end == SearchEnd::no_gain || outcome.end == SearchEnd::exhausted) << to_string(outcome.end);
-  EXPECT_LE(outcome.verdicts - outcome.gains.back().verdicts, options.patience + options.round);
+  EXPECT_LE(outcome.verdicts - outcome.gains.back().verdicts, options.patience + 2 * options.round)
+      << "rounds are never cut: that of the gain, and the last one";
 }
 
 TEST(Search, WithoutAnythingToDoItEnds) {
@@ -149,7 +150,7 @@ TEST(Search, AnInterruptedSearchGoesOnWhereItWas) {
   LandscapeScorer idle;
   const auto again = SearchRecord::open(folder.path() / "search.db", "one", "task");
   EXPECT_EQ(decisions(search_constants(options, idle, **again)), undisturbed);
-  EXPECT_EQ(idle.judged + idle.compiled, 0u) << "a finished search is only read";
+  EXPECT_EQ(idle.judged + idle.looked, 0u) << "a finished search is only read";
 }
 
 TEST(Search, ALargerBudgetGoesOn) {

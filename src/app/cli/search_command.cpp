@@ -33,6 +33,8 @@ Result<SearchOptions> options_from(const SearchArguments& arguments) {
   options.seconds = 60 * arguments.minutes;
   options.patience = arguments.patience;
   options.filter = arguments.filter;
+  options.looks = arguments.looks;
+  options.close_enough = arguments.close_enough / 100;
   options.levels = all_level_names();
   if (arguments.temperature >= 0) options.temperature = arguments.temperature;
   if (arguments.operators.empty()) return options;
@@ -145,6 +147,7 @@ ReportFacts facts_of(const AgentModel* model, const JudgeSession& session, const
 void print_result(const SearchArguments& arguments, const SearchOptions& options, const SearchOutcome& outcome) {
   std::cout << fmt::format("\nEnded after {}, {} verdicts and {} measurements: {}.\n", duration_text(outcome.seconds),
                            outcome.verdicts, outcome.measurements, end_text(outcome, options));
+  if (outcome.looks > 0) std::cout << fmt::format("The model looked at {} kernels beforehand.\n", outcome.looks);
   if (outcome.twins > 0) std::cout << fmt::format("{} proposals became code that was judged already.\n", outcome.twins);
   if (!outcome.best) {
     std::cout << "No kernel is right.\n";
@@ -228,6 +231,20 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
                   "on a GPU, measure what the model expects within this factor of the best; 0: every right kernel")
       ->capture_default_str()
       ->check(between(0, 1'000))
+      ->group("Search");
+  command
+      .add_option(
+          "--looks", arguments.looks,
+          "let the performance model look at so many kernels for each verdict, and judge the most promising; 0: "
+          "judge what comes")
+      ->capture_default_str()
+      ->check(between(0, 1'000))
+      ->group("Search");
+  command
+      .add_option("--close-enough", arguments.close_enough,
+                  "end the search when the best time is within so many percent of what the device allows")
+      ->capture_default_str()
+      ->check(between(-100, 1'000))
       ->group("Search");
 }
 
