@@ -25,8 +25,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("KERNELWRIGHT_PROGRAM", str(ROOT / "build" / "kernelwright"))
 ARMS = {
-    "samples": ["--operators", "generator"],
+    "samples": ["--operators", "generator", "--looks", "0"],
     "search": [],
+    "blind": ["--looks", "0"],
+    "looked": ["--operators", "generator"],
     "constants": ["--operators", "generator,constants"],
     "unfiltered": ["--filter", "0"],
 }
@@ -63,7 +65,7 @@ def run_arm(options, task, arm, minutes):
     out = options.out / f"{name_of(task)}.{arm}.json"
     if out.exists():
         return json.loads(out.read_text())
-    command = [PROGRAM, "optimize", task, "--verdicts", options.verdicts, "--patience", 0, "--seed", options.seed, "--model", options.model,
+    command = [PROGRAM, "optimize", task, "--verdicts", options.verdicts, "--patience", 0, "--close-enough", -100, "--seed", options.seed, "--model", options.model,
                "--backend", options.backend, "--device", options.device, "--minutes", f"{minutes:.3f}", "--json", "--store",
                options.out / f"{name_of(task)}.{arm}.db", *ARMS[arm], *options.extra]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)

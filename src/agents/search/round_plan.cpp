@@ -14,7 +14,8 @@ constexpr double most_answers_a_kernel = 4;
 }  // namespace
 
 std::string_view to_string(SearchOperator from) {
-  constexpr std::array<std::string_view, search_operators> names{"given", "generator", "optimizer", "constants"};
+  constexpr std::array<std::string_view, search_operators> names{"given", "generator", "optimizer", "constants",
+                                                                 "edits"};
   return names.at(index_of(from));
 }
 
@@ -38,7 +39,8 @@ double OperatorStanding::answers_a_kernel() const {
 RoundShares round_shares(const OperatorStandings& standings, std::int64_t count, bool any_right, bool any) {
   std::array<double, search_operators> wanted{};
   double sum = 0;
-  for (const SearchOperator from : {SearchOperator::generator, SearchOperator::optimizer, SearchOperator::constants}) {
+  for (const SearchOperator from :
+       {SearchOperator::generator, SearchOperator::optimizer, SearchOperator::constants, SearchOperator::edits}) {
     const OperatorStanding& standing = standings[index_of(from)];
     const bool able = standing.enabled &&
                       (from == SearchOperator::generator || (from == SearchOperator::optimizer ? any : any_right));

@@ -31,7 +31,7 @@ struct OperatorStanding {
 using OperatorStandings = std::array<OperatorStanding, search_operators>;
 
 // Of `count` verdicts, by operator; the sum is `count`, unless no operator is of use. `any_right`: there are parents
-// whose constants may be varied; `any`: there are kernels for the Optimizer.
+// whose constants and texts may be varied; `any`: there are kernels for the Optimizer.
 using RoundShares = std::array<std::int64_t, search_operators>;
 RoundShares round_shares(const OperatorStandings& standings, std::int64_t count, bool any_right, bool any);
 

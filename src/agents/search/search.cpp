@@ -44,6 +44,8 @@ std::string name_of_questions(const std::vector<SearchQuestion>& asked, const st
 
 }  // namespace
 
+bool needs_no_agent(SearchOperator from) { return from == SearchOperator::constants || from == SearchOperator::edits; }
+
 std::string_view to_string(SearchEnd end) {
   constexpr std::array<std::string_view, 6> names{"unfinished", "verdicts", "time", "limit", "no_gain", "exhausted"};
   return names.at(static_cast<std::size_t>(end));
@@ -87,7 +89,7 @@ Search::Search(SearchLimit limit, SearchOptions options, KernelScorer& scorer, S
     : options_(std::move(options)), scorer_(scorer), agents_(agents), record_(record), hooks_(std::move(hooks)) {
   outcome_.limit = std::move(limit);
   for (const SearchOperator from : options_.operators)
-    outcome_.operators[index_of(from)].enabled = from == SearchOperator::constants || agents_ != nullptr;
+    outcome_.operators[index_of(from)].enabled = needs_no_agent(from) || agents_ != nullptr;
 }
 
 double Search::seconds() const {
@@ -155,14 +157,20 @@ Result<void> Search::take_round(int round) {
   // The last verdict of a budget may be anybody's.
   RoundShares shares = round_shares(outcome_.operators, std::max(count, fewest_shared), !population_.empty(), any);
   names_of_change_.clear();
-  const std::int64_t changes = std::min(shares[index_of(SearchOperator::constants)], count);
-  KW_TRY(std::vector<Proposal> proposed, constant_proposals(changes, random));
-  KW_TRY(Batch changed, begin_batch(std::move(proposed), changes, BatchOf::constants));
+  std::vector<Proposal> proposed;
+  std::int64_t most_changes = 0;
+  for (const SearchOperator from : {SearchOperator::constants, SearchOperator::edits}) {
+    const std::int64_t most = std::min(shares[index_of(from)], count - most_changes);
+    most_changes += most;
+    KW_TRY(std::vector<Proposal> more, changes(from, most, random));
+    for (Proposal& each : more) proposed.push_back(std::move(each));
+  }
+  KW_TRY(Batch changed, begin_batch(std::move(proposed), most_changes, BatchOf::changes));
   const auto left = count - static_cast<std::int64_t>(changed.proposals.size());
-  // What constants have no use for is the agents'.
+  // What changes have no use for is the agents'.
   for (const SearchOperator from : {SearchOperator::generator, SearchOperator::optimizer})
     if (shares[index_of(from)] > 0) {
-      shares[index_of(from)] += changes - static_cast<std::int64_t>(changed.proposals.size());
+      shares[index_of(from)] += most_changes - static_cast<std::int64_t>(changed.proposals.size());
       break;
     }
   const auto asked = questions(shares, round, random);
@@ -178,37 +186,44 @@ Result<void> Search::take_round(int round) {
   return {};
 }
 
-Result<std::vector<Proposal>> Search::constant_proposals(std::int64_t count, Random& random) {
+Result<std::vector<Proposal>> Search::changes(SearchOperator from, std::int64_t count, Random& random) {
   if (population_.empty() || count <= 0) return std::vector<Proposal>();
-  if (options_.looks > 0) return descents(count, random);
-  return blind_moves(count, random);
+  if (options_.looks > 0) return descents(from, count, random);
+  return blind_changes(from, count, random);
 }
 
-std::vector<Proposal> Search::blind_moves(std::int64_t count, Random& random) {
+NextMove Search::next_move(SearchOperator from) const {
+  if (from == SearchOperator::edits) return next_edit;
+  return [this](const std::string& kernel, const KnownKernel& known, Random& random) {
+    return next_constant_move(kernel, constants_, known, random);
+  };
+}
+
+std::vector<Proposal> Search::blind_changes(SearchOperator from, std::int64_t count, Random& random) {
+  const NextMove next = next_move(from);
   std::vector<Proposal> proposals;
   std::set<std::string> now;
-  const std::function<bool(const std::string&)> known = [&](const std::string& kernel) {
+  const KnownKernel known = [&](const std::string& kernel) {
     const std::string name = fingerprint(kernel);
     return known_.contains(name) || now.contains(name);
   };
   int without = 0;
   while (static_cast<std::int64_t>(proposals.size()) < count && without < other_parents) {
     const Candidate& parent = outcome_.candidates[static_cast<std::size_t>(population_.choose(random))];
-    auto move = next_constant_move(parent.proposal.kernel, constants_, known, random);
+    auto move = next(parent.proposal.kernel, known, random);
     if (!move) {
       ++without;
       continue;
     }
     now.insert(fingerprint(move->kernel));
     names_of_change_[move->kernel] = std::move(move->names);
-    proposals.push_back({SearchOperator::constants, parent.number, std::move(move->change), std::move(move->kernel),
-                         parent.proposal.names});
+    proposals.push_back({from, parent.number, std::move(move->change), std::move(move->kernel), parent.proposal.names});
   }
   return proposals;
 }
 
 // From the fastest kernel and a few others of the population.
-Result<std::vector<Proposal>> Search::descents(std::int64_t count, Random& random) {
+Result<std::vector<Proposal>> Search::descents(SearchOperator from, std::int64_t count, Random& random) {
   std::vector<int> parents{population_.fastest()};
   for (int i = 0; i < other_parents && parents.size() < parents_of_a_descent; ++i)
     if (const int other = population_.choose(random); std::ranges::find(parents, other) == parents.end())
@@ -222,12 +237,10 @@ Result<std::vector<Proposal>> Search::descents(std::int64_t count, Random& rando
     starts.push_back({parents[i], kernels[i], outcome_.candidates[static_cast<std::size_t>(parents[i])].time->us,
                       looks[i].modelled_us});
   const std::int64_t most_looks = outcome_.looks + options_.looks * count;
-  const std::function<bool(const std::string&)> known = [this](const std::string& kernel) {
-    return known_.contains(fingerprint(kernel));
-  };
+  const KnownKernel known = [this](const std::string& kernel) { return known_.contains(fingerprint(kernel)); };
   const DescentLooks looking{[this](const std::vector<std::string>& texts) { return look_at(texts); },
                              [&] { return outcome_.looks < most_looks && !unseen_; }};
-  KW_TRY(std::vector<DescentFind> finds, descend(starts, constants_, known, looking, random));
+  KW_TRY(std::vector<DescentFind> finds, descend(starts, next_move(from), known, looking, random));
   // Agents have a better use for a verdict than a change that makes a kernel slower.
   const double worthwhile_us =
       agents_ == nullptr ? 0 : best_us() * (scorer_.measures() ? measured_hope : modelled_hope);
@@ -237,8 +250,8 @@ Result<std::vector<Proposal>> Search::descents(std::int64_t count, Random& rando
     if (worthwhile_us > 0 && find.expected_us > worthwhile_us) break;
     const Candidate& parent = outcome_.candidates[static_cast<std::size_t>(starts[find.start].parent)];
     names_of_change_[find.move.kernel] = std::move(find.move.names);
-    proposals.push_back({SearchOperator::constants, parent.number, std::move(find.move.change),
-                         std::move(find.move.kernel), parent.proposal.names});
+    proposals.push_back(
+        {from, parent.number, std::move(find.move.change), std::move(find.move.kernel), parent.proposal.names});
   }
   return proposals;
 }

@@ -5,7 +5,7 @@
 // measured times, are what they are.)
 //
 // Before a verdict is spent, the performance model looks at more kernels than can be judged (kernel_look.h): at several
-// answers of the agents for each verdict, and at many changes of constants (constant_descent.h). The most promising
+// answers of the agents for each verdict, and at many small changes (descent.h). The most promising
 // ones are judged (prospect.h). Looks are counted beside the verdicts.
 //
 // Where times are measured, only a promising part of the right kernels is (measuring_filter.h), and the best one
@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "agents/search/candidate.h"
-#include "agents/search/constant_descent.h"
-#include "agents/search/constant_moves.h"
+#include "agents/search/descent.h"
+#include "agents/search/kernel_moves.h"
 #include "agents/search/kernel_scorer.h"
 #include "agents/search/measuring_filter.h"
 #include "agents/search/population.h"
@@ -42,8 +42,8 @@ struct SearchOptions {
 
   std::int64_t round = 8;  // verdicts of a round
   std::int64_t looks = 8;  // of the performance model, for each verdict; 0: kernels are judged as they come
-  std::vector<SearchOperator> operators{SearchOperator::generator, SearchOperator::optimizer,
-                                        SearchOperator::constants};
+  std::vector<SearchOperator> operators{SearchOperator::generator, SearchOperator::optimizer, SearchOperator::constants,
+                                        SearchOperator::edits};
   std::vector<std::string> levels;  // that the Generator may be asked for
   float temperature = 0.8f;         // rises while answers repeat themselves
   double filter = 1.5;              // measured is what is expected within this factor of the best; 0: everything
@@ -118,15 +118,17 @@ class Search {
 
   std::optional<SearchEnd> end_now();
   Result<void> take_round(int round);
-  Result<std::vector<Proposal>> constant_proposals(std::int64_t count, Random& random);
-  std::vector<Proposal> blind_moves(std::int64_t count, Random& random);
-  Result<std::vector<Proposal>> descents(std::int64_t count, Random& random);
+  // Of constants, or edits.
+  Result<std::vector<Proposal>> changes(SearchOperator from, std::int64_t count, Random& random);
+  NextMove next_move(SearchOperator from) const;
+  std::vector<Proposal> blind_changes(SearchOperator from, std::int64_t count, Random& random);
+  Result<std::vector<Proposal>> descents(SearchOperator from, std::int64_t count, Random& random);
   std::vector<SearchQuestion> questions(const RoundShares& shares, int round, Random& random);
   Result<std::vector<Proposal>> agent_proposals(const std::vector<SearchQuestion>& asked, Batch& judging);
   ShownKernel shown(int candidate) const;
   int nearest_wrong() const;
 
-  enum class BatchOf : std::uint8_t { constants, agents, given };
+  enum class BatchOf : std::uint8_t { changes, agents, given };
   Result<Batch> begin_batch(std::vector<Proposal> proposals, std::int64_t most, BatchOf of);
   std::vector<std::size_t> by_promise(const std::vector<Proposal>& proposals,
                                       const std::vector<KernelLook>& looks) const;

@@ -160,6 +160,7 @@ std::string origin_text(const Candidate& candidate) {
     case SearchOperator::optimizer:
       return "optimizer" + of;
     case SearchOperator::constants:
+    case SearchOperator::edits:
       return proposal.change + of;
   }
   return "";

@@ -171,6 +171,7 @@ void Search::settle(Batch batch, std::vector<int>& fresh) {
     }
     if (const auto names = names_of_change_.find(candidate.proposal.kernel); names != names_of_change_.end())
       for (const std::string& name : names->second) {
+        if (candidate.proposal.from != SearchOperator::constants) break;
         ++constants_[name].tried;
         if (candidate.verdict->correct) ++constants_[name].right;
       }
@@ -189,10 +190,10 @@ std::int64_t Search::measurements_left() const {
   return std::max<std::int64_t>(1 + earned - outcome_.measurements, 0);
 }
 
-// The first ancestor: kernels that differ from it by constants share the model's error.
+// The first ancestor: kernels that differ from it by small changes share the model's error.
 int Search::family_of(const Candidate& candidate) const {
   const Candidate* at = &candidate;
-  while (at->proposal.from == SearchOperator::constants && at->proposal.parent >= 0)
+  while (needs_no_agent(at->proposal.from) && at->proposal.parent >= 0)
     at = &outcome_.candidates[static_cast<std::size_t>(at->proposal.parent)];
   return at->number;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -42,7 +43,7 @@ Result<SearchOptions> options_from(const SearchArguments& arguments) {
   for (const std::string& name : arguments.operators) {
     const auto from = search_operator_from_name(name);
     if (!from || *from == SearchOperator::given)
-      return Error{"there is no operator '" + name + "'", "generator, optimizer, constants", {}};
+      return Error{"there is no operator '" + name + "'", "generator, optimizer, constants, edits", {}};
     options.operators.push_back(*from);
   }
   return options;
@@ -50,7 +51,7 @@ Result<SearchOptions> options_from(const SearchArguments& arguments) {
 
 bool asks_agents(const SearchOptions& options) {
   for (const SearchOperator from : options.operators)
-    if (from != SearchOperator::constants) return true;
+    if (!needs_no_agent(from)) return true;
   return false;
 }
 
@@ -111,7 +112,7 @@ struct Subject {
   std::vector<Proposal> given;
 };
 
-Result<Subject> subject_of(const SearchArguments& arguments, JudgeSession& session) {
+Result<Subject> subject_of(const SearchArguments& arguments, const SearchOptions& options, JudgeSession& session) {
   KW_TRY(Task task, task_from_argument(arguments.task));
   KW_TRY_VOID(check_reference(task));
   Subject subject;
@@ -133,6 +134,12 @@ Result<Subject> subject_of(const SearchArguments& arguments, JudgeSession& sessi
       take_library_kernel(subject.episode, std::move(with), std::move(verdict));
     }
   }
+  // The library's kernel is right already and differs from what agents write: whoever changes kernels may begin with
+  // it.
+  const bool changes =
+      std::ranges::any_of(options.operators, [](SearchOperator from) { return from != SearchOperator::generator; });
+  if (request.kernel.empty() && changes && subject.episode.naive_writer == KernelWriter::library)
+    request.kernel = subject.episode.library->kernel;
   if (!request.kernel.empty())
     subject.given.push_back({SearchOperator::given, -1, "", request.kernel, AskedNames::kept});
   return subject;
@@ -223,7 +230,7 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
       ->group("Search");
   command
       .add_option("--operators", arguments.operators,
-                  "who proposes kernels to the search: generator, optimizer, constants; default: all")
+                  "who proposes kernels to the search: generator, optimizer, constants, edits; default: all")
       ->delimiter(',')
       ->group("Search");
   command
@@ -258,7 +265,7 @@ std::string option_of_conversations(const CLI::App& command) {
 Result<void> run_search(Context& context, const SearchArguments& arguments) {
   KW_TRY(const SearchOptions options, options_from(arguments));
   KW_TRY(const auto session, JudgeSession::start({arguments.backend, arguments.profile, 0, true}));
-  KW_TRY(Subject subject, subject_of(arguments, *session));
+  KW_TRY(Subject subject, subject_of(arguments, options, *session));
   const std::shared_ptr<const Task> task = subject.episode.request.task;
   std::unique_ptr<AgentModel> model;
   std::unique_ptr<AnswerSource> answers;
@@ -273,8 +280,7 @@ Result<void> run_search(Context& context, const SearchArguments& arguments) {
     agents = std::make_unique<SearchAgents>(
         *answers, model->dialect(), [&](AgentRole role) { return model->adapter_of(role); }, *task, limits);
   } else if (subject.given.empty()) {
-    return Error{
-        "there is no kernel whose constants could be changed", "name one with --kernel, or --from library", {}};
+    return Error{"there is no kernel that could be changed", "name one with --kernel, or --from library", {}};
   }
   auto record = SearchRecord::in_memory();
   if (!arguments.store.empty()) {

@@ -1,4 +1,4 @@
-#include "agents/search/constant_descent.h"
+#include "agents/search/descent.h"
 
 #include <gtest/gtest.h>
 
@@ -25,13 +25,13 @@ KernelLook look(const std::string& kernel) {
   return {built ? kernel : "", 5 * std::pow(1.2, distance)};
 }
 
-struct Descent {
+struct Found {
   std::vector<DescentFind> finds;
   std::size_t looks = 0;
 };
 
-Descent descent(const std::vector<DescentStart>& starts, std::size_t most_looks, std::uint64_t seed = 1) {
-  Descent made;
+Found descent(const std::vector<DescentStart>& starts, std::size_t most_looks, std::uint64_t seed = 1) {
+  Found made;
   Random random(seed);
   const DescentLooks looks{[&](const std::vector<std::string>& texts) -> Result<std::vector<KernelLook>> {
                              made.looks += texts.size();
@@ -40,8 +40,11 @@ Descent descent(const std::vector<DescentStart>& starts, std::size_t most_looks,
                              return seen;
                            },
                            [&] { return made.looks < most_looks; }};
+  const NextMove next = [](const std::string& kernel, const KnownKernel& known, Random& chance) {
+    return next_constant_move(kernel, {}, known, chance);
+  };
   auto finds = descend(
-      starts, {}, [](const std::string&) { return false; }, looks, random);
+      starts, next, [](const std::string&) { return false; }, looks, random);
   EXPECT_TRUE(finds.ok());
   made.finds = std::move(finds).value();
   return made;
@@ -52,8 +55,8 @@ DescentStart start_at(int tile, int depth, double known_us) {
   return {0, kernel, known_us, look(kernel).modelled_us};
 }
 
-TEST(ConstantDescent, FindsTheBestConstantsWithoutAVerdict) {
-  const Descent found = descent({start_at(16, 64, 100)}, 48);
+TEST(Descent, FindsTheBestConstantsWithoutAVerdict) {
+  const Found found = descent({start_at(16, 64, 100)}, 48);
   ASSERT_FALSE(found.finds.empty());
   EXPECT_EQ(found.finds.front().move.kernel, kernel_with(128, 16));
   EXPECT_NEAR(found.finds.front().expected_us, 100 / std::pow(1.2, 5), 1e-9) << "of the time that is known";
@@ -62,20 +65,20 @@ TEST(ConstantDescent, FindsTheBestConstantsWithoutAVerdict) {
     EXPECT_GE(found.finds[i].expected_us, found.finds[i - 1].expected_us);
 }
 
-TEST(ConstantDescent, SaysWhatWasChangedFromTheStartOn) {
-  const Descent found = descent({start_at(16, 64, 100)}, 48);
+TEST(Descent, SaysWhatWasChangedFromTheStartOn) {
+  const Found found = descent({start_at(16, 64, 100)}, 48);
   EXPECT_EQ(found.finds.front().move.names.size(), 2u);
   const std::string& change = found.finds.front().move.change;
   EXPECT_NE(change.find("tile 16 -> 128"), std::string::npos) << change;
   EXPECT_NE(change.find("depth 64 -> 16"), std::string::npos) << change;
 }
 
-TEST(ConstantDescent, WhatCannotBeBuiltIsNoFind) {
+TEST(Descent, WhatCannotBeBuiltIsNoFind) {
   for (const DescentFind& find : descent({start_at(16, 4, 100)}, 64).finds)
     EXPECT_EQ(find.move.kernel.find("depth = 2;"), std::string::npos) << find.move.kernel;
 }
 
-TEST(ConstantDescent, TheSameSeedFindsTheSame) {
+TEST(Descent, TheSameSeedFindsTheSame) {
   const auto texts = [](std::uint64_t seed) {
     std::string text;
     for (const DescentFind& find : descent({start_at(16, 64, 100), start_at(512, 8, 60)}, 32, seed).finds)
@@ -86,7 +89,7 @@ TEST(ConstantDescent, TheSameSeedFindsTheSame) {
   EXPECT_NE(texts(3), texts(4));
 }
 
-TEST(ConstantDescent, WithoutConstantsOrLooksThereIsNothing) {
+TEST(Descent, WithoutConstantsOrLooksThereIsNothing) {
   EXPECT_TRUE(descent({{0, "__global__ void k() {}", 10, 10}}, 64).finds.empty());
   EXPECT_TRUE(descent({start_at(16, 64, 100)}, 0).finds.empty());
   EXPECT_TRUE(descent({}, 64).finds.empty());

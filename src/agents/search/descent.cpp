@@ -1,4 +1,4 @@
-#include "agents/search/constant_descent.h"
+#include "agents/search/descent.h"
 
 #include <algorithm>
 #include <set>
@@ -17,7 +17,7 @@ constexpr double tired = 1.04;
 
 struct Node {
   std::size_t start = 0;
-  ConstantMove move;  // empty change: the start itself
+  KernelMove move;  // empty change: the start itself
   double expected_us = 0;
   double standing_us = 0;
   bool exhausted = false;
@@ -56,7 +56,7 @@ std::string joined(const std::string& before, const std::string& change) {
   return text;
 }
 
-void extend(ConstantMove& move, const ConstantMove& before) {
+void extend(KernelMove& move, const KernelMove& before) {
   if (before.change.empty()) return;
   move.change = joined(before.change, move.change);
   std::vector<std::string> names = before.names;
@@ -67,18 +67,15 @@ void extend(ConstantMove& move, const ConstantMove& before) {
 
 }  // namespace
 
-Result<std::vector<DescentFind>> descend(const std::vector<DescentStart>& starts, const ConstantRecords& records,
-                                         const std::function<bool(const std::string&)>& known,
-                                         const DescentLooks& looks, Random& random) {
+Result<std::vector<DescentFind>> descend(const std::vector<DescentStart>& starts, const NextMove& next_move,
+                                         const KnownKernel& known, const DescentLooks& looks, Random& random) {
   std::vector<Node> nodes;
   std::set<std::string> seen;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     nodes.push_back({i, {starts[i].kernel, "", {}}, starts[i].known_us, starts[i].known_us, false});
     seen.insert(fingerprint(starts[i].kernel));
   }
-  const std::function<bool(const std::string&)> taken = [&](const std::string& text) {
-    return seen.contains(fingerprint(text)) || known(text);
-  };
+  const KnownKernel taken = [&](const std::string& text) { return seen.contains(fingerprint(text)) || known(text); };
   std::vector<DescentFind> finds;
   for (int step = 0; step < most_steps && looks.more(); ++step) {
     std::vector<Node*> fresh;
@@ -92,7 +89,7 @@ Result<std::vector<DescentFind>> descend(const std::vector<DescentStart>& starts
     for (Node* node : fresh) {
       node->standing_us *= tired;
       for (std::size_t i = 0; i < moves_of_a_kernel && !node->exhausted; ++i) {
-        auto move = next_constant_move(node->move.kernel, records, taken, random);
+        auto move = next_move(node->move.kernel, taken, random);
         node->exhausted = !move;
         if (!move) break;
         seen.insert(fingerprint(move->kernel));

@@ -1,14 +1,14 @@
 #pragma once
-// Better constants by the performance model, before a verdict is spent: from some kernels, changes of their constants
-// are looked at, then changes of the most promising of those, and so on. What comes out are proposals; whether they are
-// right, and how long they really take, is for the judge to say.
+// Better kernels by the performance model, before a verdict is spent: from some kernels, changes (of their constants,
+// or small edits) are looked at, then changes of the most promising of those, and so on. What comes out are proposals;
+// whether they are right, and how long they really take, is for the judge to say.
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "agents/search/constant_moves.h"
 #include "agents/search/kernel_look.h"
+#include "agents/search/kernel_moves.h"
 #include "base/random.h"
 #include "base/result.h"
 
@@ -23,7 +23,7 @@ struct DescentStart {
 
 struct DescentFind {
   std::size_t start = 0;
-  ConstantMove move;       // from the start, whatever way led there
+  KernelMove move;         // from the start, whatever way led there
   double expected_us = 0;  // the start's time, changed as the model says; 0: not known
 };
 
@@ -32,10 +32,13 @@ struct DescentLooks {
   std::function<bool()> more;  // whether more looks may be spent
 };
 
+// The next change of a kernel that is not among the known ones, if there is any.
+using NextMove =
+    std::function<std::optional<KernelMove>(const std::string& kernel, const KnownKernel& known, Random& random)>;
+
 // The fastest first, at most one of a text; those that cannot be built are left out. `known`: texts that were proposed
 // before; they are neither proposed nor looked at.
-Result<std::vector<DescentFind>> descend(const std::vector<DescentStart>& starts, const ConstantRecords& records,
-                                         const std::function<bool(const std::string&)>& known,
-                                         const DescentLooks& looks, Random& random);
+Result<std::vector<DescentFind>> descend(const std::vector<DescentStart>& starts, const NextMove& next_move,
+                                         const KnownKernel& known, const DescentLooks& looks, Random& random);
 
 }  // namespace kw
