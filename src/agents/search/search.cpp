@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -27,7 +28,8 @@ constexpr std::int64_t finds_a_verdict = 3;
 // A change is worth a verdict when its expected time is within this factor of the best one: less where the model is
 // also what the verdict says.
 constexpr double measured_hope = 1.1;
-constexpr double modelled_hope = 1.0;
+constexpr double modelled_hope = 0.999;
+constexpr double told_apart = 0.001;
 // Answers that the model looks at for each verdict.
 constexpr std::int64_t most_looked_answers = 4;
 
@@ -245,9 +247,17 @@ Result<std::vector<Proposal>> Search::descents(SearchOperator from, std::int64_t
   const double worthwhile_us =
       agents_ == nullptr ? 0 : best_us() * (scorer_.measures() ? measured_hope : modelled_hope);
   std::vector<Proposal> proposals;
+  std::vector<std::pair<std::size_t, double>> taken;  // starts and expected times
   for (DescentFind& find : finds) {
     if (static_cast<std::int64_t>(proposals.size()) >= finds_a_verdict * count) break;
     if (worthwhile_us > 0 && find.expected_us > worthwhile_us) break;
+    // What the model cannot tell from another change of the same kernel is no news.
+    const auto alike = [&](const auto& other) {
+      return other.first == find.start && find.expected_us > 0 &&
+             std::abs(find.expected_us - other.second) < told_apart * find.expected_us;
+    };
+    if (std::ranges::any_of(taken, alike)) continue;
+    taken.emplace_back(find.start, find.expected_us);
     const Candidate& parent = outcome_.candidates[static_cast<std::size_t>(starts[find.start].parent)];
     names_of_change_[find.move.kernel] = std::move(find.move.names);
     proposals.push_back(

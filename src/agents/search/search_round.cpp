@@ -25,6 +25,12 @@ std::vector<std::size_t> in_order(std::size_t count) {
   return order;
 }
 
+// "block 256" and "block 128" are the same thing at two times.
+std::string without_digits(std::string name) {
+  std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
+  return name;
+}
+
 bool cannot_be_emulated(const Verdict& verdict) { return verdict.status == VerdictStatus::unsupported; }
 
 }  // namespace
@@ -56,7 +62,7 @@ Result<std::vector<KernelLook>> Search::look_at(const std::vector<std::string>& 
 Prospect Search::prospect_of(const Proposal& proposal, const KernelLook& look) const {
   Prospect prospect{std::string(to_string(proposal.from)), "", look.modelled_us, look.built()};
   if (const auto names = names_of_change_.find(proposal.kernel); names != names_of_change_.end()) {
-    for (const std::string& name : names->second) prospect.kind += name + ";";
+    for (const std::string& name : names->second) prospect.kind += without_digits(name) + ";";
     const Candidate& parent = outcome_.candidates[static_cast<std::size_t>(proposal.parent)];
     const KernelLook* before = record_.look(parent.proposal.kernel);
     if (parent.time && before != nullptr && before->modelled_us > 0)

@@ -74,7 +74,7 @@ TEST(Search, IdenticalCodeIsJudgedOnce) {
   OneCodeScorer scorer;
   const SearchOutcome outcome = search_constants(constants_only(60), scorer, *SearchRecord::in_memory());
   EXPECT_EQ(scorer.judged, 1u);
-  EXPECT_GT(outcome.twins, 10);
+  EXPECT_GT(outcome.twins, 2);
   EXPECT_EQ(outcome.end, SearchEnd::exhausted);
 }
 

@@ -35,6 +35,7 @@ Result<SearchOptions> options_from(const SearchArguments& arguments) {
   options.patience = arguments.patience;
   options.filter = arguments.filter;
   options.looks = arguments.looks;
+  options.measured_share = arguments.measured_share;
   options.close_enough = arguments.close_enough / 100;
   options.levels = all_level_names();
   if (arguments.temperature >= 0) options.temperature = arguments.temperature;
@@ -194,6 +195,14 @@ Result<void> write_results(const SearchArguments& arguments, const Task& task, c
   return write_file_atomic(arguments.out, best.proposal.kernel);
 }
 
+// What an Optimizer is told of the device.
+std::string device_facts(const DeviceProfile& profile) {
+  return fmt::format(
+      "{} ({} SMs at {:.2f} GHz, {:.0f} GB/s of memory bandwidth, {:.0f} MiB L2, {:.0f} KiB L1 and shared "
+      "memory an SM)",
+      profile.name, profile.multiprocessors, profile.clock_ghz, profile.dram_gb_per_s, profile.l2_mib, profile.l1_kib);
+}
+
 // A profile of another device than the one that measures says nothing about what that one allows.
 SearchLimit limit_of(const Task& task, JudgeSession& session) {
   const JudgeOptions& judging = session.judge().options();
@@ -277,6 +286,7 @@ Result<void> run_search(Context& context, const SearchArguments& arguments) {
     limits.answer_tokens = arguments.answer_tokens;
     limits.top_p = arguments.top_p;
     limits.constrain = arguments.constrain;
+    limits.device = device_facts(session->judge().options().profile);
     agents = std::make_unique<SearchAgents>(
         *answers, model->dialect(), [&](AgentRole role) { return model->adapter_of(role); }, *task, limits);
   } else if (subject.given.empty()) {
