@@ -102,8 +102,9 @@ Result<std::vector<DescentFind>> descend(const std::vector<DescentStart>& starts
     for (std::size_t i = 0; i < next.size(); ++i) {
       if (!looked[i].built()) continue;
       const DescentStart& start = starts[next[i].start];
-      if (looked[i].modelled_us > 0 && start.modelled_us > 0)
-        next[i].standing_us = next[i].expected_us = start.known_us * looked[i].modelled_us / start.modelled_us;
+      if (reads_less(looked[i], start.look)) continue;
+      if (looked[i].modelled_us > 0 && start.look.modelled_us > 0)
+        next[i].standing_us = next[i].expected_us = start.known_us * looked[i].modelled_us / start.look.modelled_us;
       finds.push_back({next[i].start, next[i].move, next[i].expected_us});
       nodes.push_back(std::move(next[i]));
     }

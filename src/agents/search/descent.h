@@ -17,8 +17,8 @@ namespace kw {
 struct DescentStart {
   int parent = -1;  // candidate
   std::string kernel;
-  double known_us = 0;     // as it was judged or measured
-  double modelled_us = 0;  // by a look; 0: not known
+  double known_us = 0;  // as it was judged or measured
+  KernelLook look;
 };
 
 struct DescentFind {
@@ -36,7 +36,8 @@ struct DescentLooks {
 using NextMove =
     std::function<std::optional<KernelMove>(const std::string& kernel, const KnownKernel& known, Random& random)>;
 
-// The fastest first, at most one of a text; those that cannot be built are left out. `known`: texts that were proposed
+// The fastest first, at most one of a text; those that cannot be built, and those that read less than their
+// start, are left out. `known`: texts that were proposed
 // before; they are neither proposed nor looked at.
 Result<std::vector<DescentFind>> descend(const std::vector<DescentStart>& starts, const NextMove& next_move,
                                          const KnownKernel& known, const DescentLooks& looks, Random& random);

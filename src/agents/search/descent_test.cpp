@@ -22,7 +22,7 @@ KernelLook look(const std::string& kernel) {
     distance += std::abs(level - (constant.name == "tile" ? 7 : 4));
     built = built && !(constant.name == "depth" && constant.value == 2);
   }
-  return {built ? kernel : "", 5 * std::pow(1.2, distance)};
+  return {built ? kernel : "", 5 * std::pow(1.2, distance), 1000};
 }
 
 struct Found {
@@ -52,7 +52,7 @@ Found descent(const std::vector<DescentStart>& starts, std::size_t most_looks, s
 
 DescentStart start_at(int tile, int depth, double known_us) {
   const std::string kernel = kernel_with(tile, depth);
-  return {0, kernel, known_us, look(kernel).modelled_us};
+  return {0, kernel, known_us, look(kernel)};
 }
 
 TEST(Descent, FindsTheBestConstantsWithoutAVerdict) {
@@ -78,6 +78,16 @@ TEST(Descent, WhatCannotBeBuiltIsNoFind) {
     EXPECT_EQ(find.move.kernel.find("depth = 2;"), std::string::npos) << find.move.kernel;
 }
 
+TEST(Descent, WhatReadsLessThanItsStartIsNoFind) {
+  EXPECT_TRUE(reads_less({"code", 5, 800}, {"code", 10, 1000}));
+  EXPECT_FALSE(reads_less({"code", 5, 950}, {"code", 10, 1000})) << "samples differ";
+  EXPECT_FALSE(reads_less({"code", 0, 0}, {"code", 10, 1000})) << "nobody knows";
+  DescentStart start = start_at(16, 64, 100);
+  EXPECT_FALSE(descent({start}, 48).finds.empty());
+  start.look.input_bytes = 2000;  // twice of what all others read
+  EXPECT_TRUE(descent({start}, 48).finds.empty());
+}
+
 TEST(Descent, TheSameSeedFindsTheSame) {
   const auto texts = [](std::uint64_t seed) {
     std::string text;
@@ -90,7 +100,7 @@ TEST(Descent, TheSameSeedFindsTheSame) {
 }
 
 TEST(Descent, WithoutConstantsOrLooksThereIsNothing) {
-  EXPECT_TRUE(descent({{0, "__global__ void k() {}", 10, 10}}, 64).finds.empty());
+  EXPECT_TRUE(descent({{0, "__global__ void k() {}", 10, {"code", 10, 0}}}, 64).finds.empty());
   EXPECT_TRUE(descent({start_at(16, 64, 100)}, 0).finds.empty());
   EXPECT_TRUE(descent({}, 64).finds.empty());
 }

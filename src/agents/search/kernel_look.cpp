@@ -16,12 +16,14 @@ namespace {
 // Of the made-up inputs, and of which blocks are looked at. The verdict uses others, which nobody can know.
 constexpr std::uint64_t seed_of_looks = 11;
 
-// Geometric mean over the train sizes; 0 where one of them cannot be modelled.
-double modelled_us(const JudgeOptions& judging, const Task& task, const KernelBuild& build) {
+constexpr double of_the_inputs = 0.9;
+
+// Leaves it unknown where one of the sizes cannot be modelled.
+void add_model(const JudgeOptions& judging, const Task& task, const KernelBuild& build, KernelLook& look) {
   const auto module = LoadedModule::load(build.compiled.ptx, "kernel.cu");
-  if (!module.ok()) return 0;
+  if (!module.ok()) return;
   WorkBudget budget(work_limits(judging.limits));
-  double logarithms = 0;
+  double logarithms = 0, bytes = 0;
   std::size_t sizes = 0;
   for (const SizedPlan& plan : build.plans) {
     if (std::ranges::find(task.sizes_train, plan.sizes) == task.sizes_train.end()) continue;
@@ -31,14 +33,21 @@ double modelled_us(const JudgeOptions& judging, const Task& task, const KernelBu
     const auto made =
         estimate(judging.profile,
                  {full_size_candidate(task, plan, *module, build.compiled.kernels, seed_of_looks, &budget)}, options);
-    if (!made.ok() || !made->unknown.empty() || !(made->us > 0)) return 0;
+    if (!made.ok() || !made->unknown.empty() || !(made->us > 0)) return;
     logarithms += std::log(made->us);
+    bytes += made->input_bytes;
     ++sizes;
   }
-  return sizes == 0 ? 0 : std::exp(logarithms / static_cast<double>(sizes));
+  if (sizes == 0) return;
+  look.modelled_us = std::exp(logarithms / static_cast<double>(sizes));
+  look.input_bytes = bytes;
 }
 
 }  // namespace
+
+bool reads_less(const KernelLook& changed, const KernelLook& before) {
+  return changed.modelled_us > 0 && changed.input_bytes < of_the_inputs * before.input_bytes;
+}
 
 KernelLook look_at_kernel(CompileService& service, const JudgeOptions& judging, const Task& task,
                           const std::string& kernel, bool model) {
@@ -52,7 +61,9 @@ KernelLook look_at_kernel(CompileService& service, const JudgeOptions& judging, 
   Sha256 hash;
   hash.add(build.compiled.ptx_fingerprint);
   for (const SizedPlan& plan : build.plans) hash.add(to_string(plan.sizes)).add(to_json(plan.plan).dump());
-  return {hash.hex(), model ? modelled_us(judging, task, build) : 0};
+  KernelLook look{hash.hex(), 0, 0};
+  if (model) add_model(judging, task, build, look);
+  return look;
 }
 
 }  // namespace kw

@@ -8,7 +8,8 @@
 namespace kw {
 namespace {
 
-constexpr double share_of_pairs = 0.25;
+constexpr double share_of_pairs = 0.4;
+constexpr double share_of_equal_factors = 0.6;  // of pairs
 constexpr int most_tries_of_pairs = 32;
 constexpr std::size_t values_of_a_pair = 3;
 // How far the order of single changes is shuffled, in places of a list of values.
@@ -65,6 +66,22 @@ class MoveFinder {
     return {&constants_[constant], values[static_cast<std::size_t>(random_.integer(0, last))]};
   }
 
+  // A block of 256 threads has 8 warps: one of 128 has 4.
+  std::optional<KernelMove> by_one_factor(std::size_t first, std::size_t second) {
+    const std::int64_t factor = 2 << random_.integer(0, 1);
+    const bool up = random_.uniform() < 0.5;
+    std::vector<ConstantChange> changes;
+    for (const std::size_t i : {first, second}) {
+      const std::int64_t value = constants_[i].value;
+      if (!up && value % factor != 0) return std::nullopt;
+      const std::int64_t next = up ? value * factor : value / factor;
+      const std::vector<std::int64_t> possible = other_values(constants_[i]);
+      if (std::ranges::find(possible, next) == possible.end()) return std::nullopt;
+      changes.emplace_back(&constants_[i], next);
+    }
+    return made(changes);
+  }
+
   std::optional<KernelMove> pair() {
     if (constants_.size() < 2) return std::nullopt;
     const auto last = static_cast<std::int64_t>(constants_.size()) - 1;
@@ -72,6 +89,10 @@ class MoveFinder {
       const auto first = static_cast<std::size_t>(random_.integer(0, last));
       const auto second = static_cast<std::size_t>(random_.integer(0, last));
       if (first == second) continue;
+      if (random_.uniform() < share_of_equal_factors) {
+        if (auto move = by_one_factor(std::min(first, second), std::max(first, second))) return move;
+        continue;
+      }
       if (auto move = made({any_change(std::min(first, second)), any_change(std::max(first, second))})) return move;
     }
     return std::nullopt;

@@ -236,8 +236,8 @@ Result<std::vector<Proposal>> Search::descents(SearchOperator from, std::int64_t
   KW_TRY(const std::vector<KernelLook> looks, look_at(kernels));
   std::vector<DescentStart> starts;
   for (std::size_t i = 0; i < parents.size(); ++i)
-    starts.push_back({parents[i], kernels[i], outcome_.candidates[static_cast<std::size_t>(parents[i])].time->us,
-                      looks[i].modelled_us});
+    starts.push_back(
+        {parents[i], kernels[i], outcome_.candidates[static_cast<std::size_t>(parents[i])].time->us, looks[i]});
   const std::int64_t most_looks = outcome_.looks + options_.looks * count;
   const KnownKernel known = [this](const std::string& kernel) { return known_.contains(fingerprint(kernel)); };
   const DescentLooks looking{[this](const std::vector<std::string>& texts) { return look_at(texts); },

@@ -161,6 +161,7 @@ class Search {
   MeasuringFilter filter_;
   ConstantRecords constants_;
   RightOdds odds_;
+  KernelLook least_read_;          // of a right kernel
   std::vector<Proposal> waiting_;  // kernels of agents that may still get a verdict
   std::set<std::string> looked_;   // kernels that the model has looked at
   std::set<std::string> known_;    // fingerprints of all kernels that were proposed

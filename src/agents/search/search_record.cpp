@@ -46,6 +46,7 @@ CREATE TABLE search_rounds (
 )",
                                                  R"(
 ALTER TABLE search_codes ADD COLUMN modelled_us REAL NOT NULL DEFAULT 0;  -- 0: not known
+ALTER TABLE search_codes ADD COLUMN input_bytes REAL NOT NULL DEFAULT 0;
 )"};
 
 Error damaged(const std::string& what) {
@@ -103,12 +104,13 @@ Result<void> SearchRecord::load() {
     if (!more) break;
     KW_TRY(answers_[std::string(answers.text(0))], answers_from(answers.text(1)));
   }
-  KW_TRY(Statement looks, database_->prepare("SELECT kernel, code, modelled_us FROM search_codes WHERE search = ?"));
+  KW_TRY(Statement looks,
+         database_->prepare("SELECT kernel, code, modelled_us, input_bytes FROM search_codes WHERE search = ?"));
   KW_TRY_VOID(looks.bind(search_));
   for (;;) {
     KW_TRY(const bool more, looks.step());
     if (!more) break;
-    looks_[std::string(looks.text(0))] = {std::string(looks.text(1)), looks.real(2)};
+    looks_[std::string(looks.text(0))] = {std::string(looks.text(1)), looks.real(2), looks.real(3)};
   }
   KW_TRY(Statement verdicts,
          database_->prepare("SELECT kernel, measurement, verdict FROM search_verdicts WHERE search = ?"));
@@ -161,10 +163,10 @@ Result<void> SearchRecord::add_looks(const std::vector<std::string>& kernels, co
   if (database_) {
     KW_TRY(Transaction transaction, Transaction::begin(*database_));
     KW_TRY(Statement insert,
-           database_->prepare(
-               "INSERT OR REPLACE INTO search_codes (search, kernel, code, modelled_us) VALUES (?, ?, ?, ?)"));
+           database_->prepare("INSERT OR REPLACE INTO search_codes (search, kernel, code, modelled_us, input_bytes) "
+                              "VALUES (?, ?, ?, ?, ?)"));
     for (std::size_t i = 0; i < kernels.size(); ++i)
-      KW_TRY_VOID(insert.run(search_, kernels[i], looks.at(i).code, looks.at(i).modelled_us));
+      KW_TRY_VOID(insert.run(search_, kernels[i], looks.at(i).code, looks.at(i).modelled_us, looks.at(i).input_bytes));
     KW_TRY_VOID(transaction.commit());
   }
   for (std::size_t i = 0; i < kernels.size(); ++i) looks_[kernels[i]] = looks.at(i);

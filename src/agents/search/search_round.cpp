@@ -71,6 +71,7 @@ Prospect Search::prospect_of(const Proposal& proposal, const KernelLook& look) c
   }
   const std::vector<Strategy> strategies = strategies_of(proposal.kernel);
   prospect.kind = proposal.change + ": " + to_string(strategies);
+  if (reads_less(look, least_read_)) prospect.kind = "reads less";
   if (scorer_.measures() && look.modelled_us > 0)
     prospect.expected_us = filter_.expected_us(strategies, -1, look.modelled_us);
   return prospect;
@@ -172,7 +173,8 @@ void Search::settle(Batch batch, std::vector<int>& fresh) {
     const bool right = rank_of(*candidate.verdict).right;
     if (right) ++standing.right;
     if (candidate.verdict->compiled) {
-      const Prospect prospect = prospect_of(candidate.proposal, {});
+      const KernelLook* look = record_.look(candidate.proposal.kernel);
+      const Prospect prospect = prospect_of(candidate.proposal, look == nullptr ? KernelLook{} : *look);
       odds_.learn(prospect.group, prospect.kind, right);
     }
     if (const auto names = names_of_change_.find(candidate.proposal.kernel); names != names_of_change_.end())
@@ -181,6 +183,9 @@ void Search::settle(Batch batch, std::vector<int>& fresh) {
         ++constants_[name].tried;
         if (candidate.verdict->correct) ++constants_[name].right;
       }
+    if (const KernelLook* look = record_.look(candidate.proposal.kernel); look != nullptr && right)
+      if (least_read_.input_bytes == 0 || (look->modelled_us > 0 && look->input_bytes < least_read_.input_bytes))
+        least_read_ = *look;
     fresh.push_back(candidate.number);
     outcome_.candidates.push_back(std::move(candidate));
   }

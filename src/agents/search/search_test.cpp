@@ -66,7 +66,7 @@ TEST(Search, NothingIsJudgedTwice) {
 class OneCodeScorer : public LandscapeScorer {
  public:
   std::vector<KernelLook> look_at(const std::vector<std::string>& kernels, bool) override {
-    return std::vector<KernelLook>(kernels.size(), {"the same", 10});
+    return std::vector<KernelLook>(kernels.size(), {"the same", 10, 0});
   }
 };
 

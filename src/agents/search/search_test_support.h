@@ -61,7 +61,7 @@ class LandscapeScorer : public KernelScorer {
     looked += kernels.size();
     std::vector<KernelLook> looks;
     for (const std::string& kernel : kernels)
-      looks.push_back({kernel, model ? 10 * std::pow(1.2, landscape_distance(kernel)) : 0});
+      looks.push_back({kernel, model ? 10 * std::pow(1.2, landscape_distance(kernel)) : 0, 0});
     return looks;
   }
   void judge(const std::string& kernel, Done done) override {
