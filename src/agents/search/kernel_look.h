@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "kernel/compile/service.h"
 #include "kernel/judge/judge.h"
 #include "kernel/task/task.h"
 
