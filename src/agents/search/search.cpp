@@ -17,7 +17,7 @@ namespace kw {
 namespace {
 
 constexpr int most_barren_rounds = 4;
-constexpr std::int64_t fewest_shared = 4;
+constexpr std::int64_t fewest_shared = 8;
 constexpr std::int64_t samples_of_a_question = 4;
 constexpr double share_without_level = 0.4;
 constexpr double warmer = 0.2;  // for each answer more that a new kernel takes

@@ -140,7 +140,7 @@ class Search {
   void settle(Batch batch, std::vector<int>& fresh);
   Result<void> measure(const std::vector<int>& fresh);
   Result<void> measure_promising(const std::vector<int>& fresh);
-  std::int64_t measurements_left() const;
+  std::int64_t measurements_earned() const;
   int family_of(const Candidate& candidate) const;
   Result<void> measure_once(const std::vector<int>& candidates);
   Result<void> race();

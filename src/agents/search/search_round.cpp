@@ -18,6 +18,8 @@ constexpr std::chrono::milliseconds patience{200};
 constexpr double below_limit = 0.03;
 // Kernels of agents that may still get a verdict.
 constexpr std::size_t most_waiting = 256;
+// With a filter, beyond those that were earned.
+constexpr std::int64_t measurements_of_races = 4;
 
 std::vector<std::size_t> in_order(std::size_t count) {
   std::vector<std::size_t> order(count);
@@ -191,14 +193,12 @@ void Search::settle(Batch batch, std::vector<int>& fresh) {
   }
 }
 
-// Measurements that the right kernels so far have earned, less those that were made. Before the first round of
-// measurements there are two at least, later it may take a few kernels until there is another.
-std::int64_t Search::measurements_left() const {
+// Measurements that the right kernels so far have earned. It may take a few kernels until there is another.
+std::int64_t Search::measurements_earned() const {
   std::int64_t right = 0;
   for (const Candidate& candidate : outcome_.candidates)
     if (rank_of(*candidate.verdict).right || cannot_be_emulated(*candidate.verdict)) ++right;
-  const auto earned = static_cast<std::int64_t>(options_.measured_share * static_cast<double>(right));
-  return std::max<std::int64_t>(1 + earned - outcome_.measurements, 0);
+  return 1 + static_cast<std::int64_t>(options_.measured_share * static_cast<double>(right));
 }
 
 // The first ancestor: kernels that differ from it by small changes share the model's error.
@@ -219,8 +219,9 @@ Result<void> Search::measure_promising(const std::vector<int>& fresh) {
     if (const Verdict& verdict = *candidate.verdict; rank_of(verdict).right || cannot_be_emulated(verdict))
       right.push_back({&candidate, family_of(candidate)});
   }
+  const auto most = std::max<std::int64_t>(measurements_earned() - outcome_.measurements, 0);
   std::vector<int> chosen;
-  for (const Candidate* candidate : filter_.promising(right, best_us(), options_.filter, measurements_left()))
+  for (const Candidate* candidate : filter_.promising(right, best_us(), options_.filter, most))
     chosen.push_back(candidate->number);
   KW_TRY_VOID(measure_once(chosen));
   for (const int number : chosen) {
@@ -310,7 +311,8 @@ Result<void> Search::race() {
       propose_best(challenger->number);
       continue;
     }
-    if (!undecided(*challenger->time, *best->time) || spent_) {
+    const bool too_many = options_.filter > 0 && outcome_.measurements >= measurements_earned() + measurements_of_races;
+    if (!undecided(*challenger->time, *best->time) || spent_ || too_many) {
       passed.insert(challenger->number);
       continue;
     }

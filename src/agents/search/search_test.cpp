@@ -188,6 +188,7 @@ TEST(Search, OnlyThePromisingPartIsMeasured) {
   options.filter = 0;
   const SearchOutcome all = search_constants(options, everything, *SearchRecord::in_memory());
   EXPECT_GT(measured_kernels(all), 2 * measured_kernels(outcome));
+  EXPECT_LE(4 * outcome.measurements, all.measurements) << "races included";
   EXPECT_NEAR(all.candidates.at(static_cast<std::size_t>(*all.best)).time->us, best.time->us, 0.3);
 }
 

@@ -257,6 +257,12 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
       ->check(between(0, 1'000))
       ->group("Search");
   command
+      .add_option("--measured-share", arguments.measured_share,
+                  "on a GPU, at most so many measurements for each right kernel; the most promising ones are measured")
+      ->capture_default_str()
+      ->check(between(0, 100))
+      ->group("Search");
+  command
       .add_option("--close-enough", arguments.close_enough,
                   "end the search when the best time is within so many percent of what the device allows")
       ->capture_default_str()
