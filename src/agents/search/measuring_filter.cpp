@@ -11,6 +11,8 @@ namespace {
 
 // Strategies that nobody has measured are taken to be so much faster than expected, when it comes to who is first.
 constexpr double newcomers_hope = 1.5;
+// And families: of kernels that the model cannot tell apart, those that differ by more than constants are measured.
+constexpr double new_familys_hope = 1.05;
 
 double modelled_us(const Candidate& candidate) {
   const auto time = verdict_time(*candidate.verdict);
@@ -49,7 +51,8 @@ std::vector<const Candidate*> MeasuringFilter::promising(const std::vector<Filte
     const double us = modelled_us(*candidate);
     const double expected = us > 0 ? expected_us(candidate->strategies, family, us) : 0;
     if (best_us <= 0 && us > 0) reach_us = reach_us <= 0 ? expected : std::min(reach_us, expected);
-    standings.push_back({candidate, expected, expected});
+    const bool new_family = family >= 0 && !family_factors_.contains(family);
+    standings.push_back({candidate, expected, new_family ? expected / new_familys_hope : expected});
     if (us <= 0 || knows(candidate->strategies)) continue;
     const auto [newcomer, first] = newcomers.emplace(to_string(candidate->strategies), standings.size() - 1);
     if (!first && expected < standings[newcomer->second].expected_us) newcomer->second = standings.size() - 1;

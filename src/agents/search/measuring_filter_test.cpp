@@ -68,6 +68,14 @@ TEST(MeasuringFilter, AFamilyHasItsOwnError) {
   EXPECT_DOUBLE_EQ(filter.expected_us({}, 5, 5), 5) << "by its strategies";
 }
 
+TEST(MeasuringFilter, OfEqualsThoseOfAnotherFamilyComeFirst) {
+  MeasuringFilter filter;
+  filter.learn(modelled(10), 3, 10, 10);
+  const Candidate known = modelled(10), other = modelled(10.2), slow = modelled(11);
+  const auto first = filter.promising({{&known, 3}, {&other, 4}, {&slow, 5}}, 10, 1.5, 3);
+  EXPECT_EQ(first, (std::vector<const Candidate*>{&other, &known, &slow}));
+}
+
 TEST(MeasuringFilter, WhereFewMayBeMeasuredTheMostPromisingAre) {
   MeasuringFilter filter;
   filter.learn(modelled(10), -1, 10, 10);

@@ -47,7 +47,7 @@ struct SearchOptions {
   std::vector<std::string> levels;  // that the Generator may be asked for
   float temperature = 0.8f;         // rises while answers repeat themselves
   double filter = 1.5;              // measured is what is expected within this factor of the best; 0: everything
-  double measured_share = 0.2;      // and at most so many measurements for each right kernel, with a filter
+  double measured_share = 0.16;     // and at most so many measurements for each right kernel, with a filter
 };
 
 enum class SearchEnd : std::uint8_t {

@@ -19,7 +19,7 @@ constexpr double below_limit = 0.03;
 // Kernels of agents that may still get a verdict.
 constexpr std::size_t most_waiting = 256;
 // With a filter, beyond those that were earned.
-constexpr std::int64_t measurements_of_races = 4;
+constexpr std::int64_t measurements_of_races = 2;
 
 std::vector<std::size_t> in_order(std::size_t count) {
   std::vector<std::size_t> order(count);
