@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """Is a search better than sampling? On held-out tasks, with the same number of verdicts for both: `samples` takes the best of so many
-different kernels of the Generator, `search` has all operators. `unfiltered` is the search with every right kernel measured, to see what
-the filter saves on a GPU; `constants` lacks the Optimizer.
+different kernels of the Generator, as they come; `search` has all operators, and the performance model looks at kernels before they get a
+verdict (how many, is said beside). Further arms: `unfiltered` is the search with every right kernel measured, to see what the filter saves on
+a GPU; `looked` is sampling with the model's looks, `blind` the search without them, `constants` lacks Optimizer, edits and library.
 
-    scripts/search_against_samples.py OUT [--verdicts 64] [--minutes 9] [--tasks softplus geglu ...] [--arms samples search]
+    scripts/search_against_samples.py OUT [--composition 40] [--verdicts 64] [--minutes 9] [--tasks softplus geglu ...] [--arms samples search]
 
 Tasks: the suite's held-out ones, so many of the grammar's with --composition, or those that are named (suite, folder, YAML file). What an arm found
 stands in OUT/TASK.ARM.json; the same command skips what is there, so that a long comparison may be done in several calls of bounded time.
-A run that is cut off by --minutes leaves its store and goes on next time. Ends with a table: for each arm against the first one, tasks
-won and lost, the geometric mean of the ratio of best times where both have a right kernel, and p values of the sign test and of
-Wilcoxon's signed ranks, where a task that only one of them solves is the largest difference of all.
+A run that is cut off by --minutes leaves its store and goes on next time. The first two arms come first for all tasks, then the others.
+
+Ends with a table: for each arm against the first one, tasks won and lost, the geometric mean of the ratio of best times where both have a
+right kernel, and p values of the sign test and of Wilcoxon's signed ranks, where a task that only one of them solves is the largest
+difference of all. Measured times are equal where their intervals meet. Then, for the second arm, what changed
+constants gained: over the first right kernel of the level that the best kernel comes from (measured once more with --backend gpu where the
+search did not), and over the kernel that they were changed in. And the measurements of `search` against `unfiltered`.
 """
 import argparse
 import concurrent.futures
@@ -25,8 +30,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("KERNELWRIGHT_PROGRAM", str(ROOT / "build" / "kernelwright"))
 ARMS = {
-    "samples": ["--operators", "generator"],
+    "samples": ["--operators", "generator", "--looks", "0", "--measured-share", "1"],
     "search": [],
+    "blind": ["--looks", "0"],
+    "looked": ["--operators", "generator"],
     "constants": ["--operators", "generator,constants"],
     "unfiltered": ["--filter", "0"],
 }
@@ -63,7 +70,7 @@ def run_arm(options, task, arm, minutes):
     out = options.out / f"{name_of(task)}.{arm}.json"
     if out.exists():
         return json.loads(out.read_text())
-    command = [PROGRAM, "optimize", task, "--verdicts", options.verdicts, "--patience", 0, "--seed", options.seed, "--model", options.model,
+    command = [PROGRAM, "optimize", task, "--verdicts", options.verdicts, "--patience", 0, "--close-enough", -100, "--seed", options.seed, "--model", options.model,
                "--backend", options.backend, "--device", options.device, "--minutes", f"{minutes:.3f}", "--json", "--store",
                options.out / f"{name_of(task)}.{arm}.db", *ARMS[arm], *options.extra]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
@@ -81,15 +88,65 @@ def best_us(result):
     return result["best"]["time_us"] if result and result.get("best") else None
 
 
-def by_constants(result):
-    """How much faster the best kernel is than the kernel that an agent wrote and whose constants were changed."""
+CHANGES = ("constants", "edits")
+
+
+def lineage(result, among):
+    """From the best kernel back to the one that an agent or the library wrote, through changes of these kinds."""
+    candidates = result["candidates"]
+    line = [candidates[result["best"]["candidate"]]]
+    while line[-1]["from"] in among and line[-1]["parent"] is not None:
+        line.append(candidates[line[-1]["parent"]])
+    return line
+
+
+def by_changes(result, among):
+    """How much faster the best kernel is than the kernel that was changed so."""
     if not best_us(result):
         return None
-    candidate = result["candidates"][result["best"]["candidate"]]
-    best = candidate["time_us"]
-    while candidate["from"] == "constants":
-        candidate = result["candidates"][candidate["parent"]]
-    return candidate["time_us"] / best if candidate["time_us"] else None
+    before = lineage(result, among)[-1]["time_us"]
+    return before / best_us(result) if before else None
+
+
+def by_constants(result):
+    return by_changes(result, ("constants",))
+
+
+def level_of(candidate):
+    return (candidate["from"] if candidate["from"] in ("given", "optimizer") else "generator", candidate["change"]
+            if candidate["from"] == "generator" else "")
+
+
+def first_of_best_level(result):
+    """The first right kernel of the level that the best kernel comes from."""
+    if not best_us(result):
+        return None
+    level = level_of(lineage(result, CHANGES)[-1])
+    for candidate in result["candidates"]:
+        if candidate["from"] not in CHANGES and level_of(candidate) == level and candidate["time_us"]:
+            return candidate
+    return None
+
+
+def time_of(options, task, candidate):
+    """Measured where the best one is: the search itself may have left it at what the model expects."""
+    if candidate["measurements"] or options.backend != "gpu":
+        return candidate["time_us"]
+    known = options.out / f"{name_of(task)}.first.json"
+    if not known.exists():
+        kernel = options.out / f"{name_of(task)}.first.cu"
+        kernel.write_text(candidate["kernel"])
+        command = [PROGRAM, "judge", task, kernel, "--backend", options.backend, "--no-pytorch", "--no-explain", "--json"]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+        known.write_text(done.stdout or "{}")
+    verdict = json.loads(known.read_text())
+    return verdict.get("time_us") if verdict.get("correct") else None
+
+
+def over_first(options, task, result):
+    first = first_of_best_level(result)
+    us = time_of(options, task, first) if first else None
+    return us / best_us(result) if us else None
 
 
 def sign_p(wins, losses):
@@ -143,39 +200,66 @@ def text(value, form="{:.2f}"):
     return "-" if value is None else form.format(value)
 
 
-def print_tables(options, tasks, results):
+def print_arms(options, good, results):
     first, *others = options.arms
-    heads = "".join(f"{arm + ' us':>14}{'judged':>7}{'meas.':>6}" for arm in options.arms)
-    print(f"\n{'task':28}{heads}{'ratio':>8}{'by const.':>10}")
-    whole = [task for task in tasks if all(results.get((task, arm)) for arm in options.arms)]
+    print(f"{'arm':12}{'solved':>7}{'verdicts':>9}{'looks':>7}{'measured':>9}{'minutes':>8}{'against':>10}{'won':>5}{'lost':>5}{'equal':>6}"
+          f"{'geo. mean':>10}{'p sign':>10}{'p Wilcoxon':>11}")
+    for arm in options.arms:
+        own = [results[task, arm] for task in good if results.get((task, arm))]
+        solved = sum(best_us(result) is not None for result in own)
+        total = {key: sum(result[key] for result in own) for key in ("verdicts", "looks", "measurements", "seconds")}
+        line = (f"{arm:12}{solved:>7}{total['verdicts']:>9}{total['looks']:>7}{total['measurements']:>9}{total['seconds'] / 60:>8.1f}")
+        if arm in others:
+            pairs = [(results[task, first], results[task, arm]) for task in good if results.get((task, arm))]
+            differences = [d for d in (compared(*pair) for pair in pairs) if d is not None]
+            won, lost = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+            mean = geometric_mean([math.exp(d) for d in differences if not math.isinf(d)])
+            line += (f"{first:>10}{won:>5}{lost:>5}{len(differences) - won - lost:>6}{mean:>10.3f}{sign_p(won, lost):>10.2g}"
+                     f"{wilcoxon_p(differences):>11.2g}")
+        print(line)
+
+
+def print_filter(options, good, results):
+    """What measuring less costs."""
+    pairs = [(results[task, "search"], results[task, "unfiltered"]) for task in good if results.get((task, "unfiltered"))]
+    pairs = [(a, b) for a, b in pairs if best_us(a) and best_us(b)]
+    if not pairs:
+        return
+    ratios = [best_us(a) / best_us(b) for a, b in pairs]
+    few, many = (sum(pair[i]["measurements"] for pair in pairs) for i in (0, 1))
+    print(f"filter: {few} measurements against {many}" + (f" ({few / many:.2f})" if many else "")
+          + f", best time {geometric_mean(ratios):.3f} of unfiltered in geometric mean, within 2 % or faster in "
+          f"{sum(ratio <= 1.02 for ratio in ratios)} of {len(ratios)} tasks")
+
+
+def print_tables(options, tasks, results):
+    shown = options.arms[:2]
+    heads = "".join(f"{arm + ' us':>14}{'judged':>7}{'meas.':>6}" for arm in shown)
+    print(f"\n{'task':28}{heads}{'ratio':>8}{'by const.':>10}{'changes':>9}{'on first':>9}")
+    whole = [task for task in tasks if all(results.get((task, arm)) for arm in shown)]
+    gains = {"constants": [], "changes": [], "first": []}
     for task in whole:
-        row = [results[task, arm] for arm in options.arms]
+        row = [results[task, arm] for arm in shown]
         if any("error" in result for result in row):
             print(f"{name_of(task):28}  " + "; ".join(result["error"]["message"][:100] for result in row if "error" in result))
             continue
         difference = compared(row[0], row[-1])
         ratio = None if difference is None or math.isinf(difference) else math.exp(difference)
+        here = {"constants": by_constants(row[-1]), "changes": by_changes(row[-1], CHANGES), "first": over_first(options, task, row[-1])}
+        for key, value in here.items():
+            gains[key].append(value)
         print(f"{name_of(task):28}" + "".join(f"{text(best_us(r)):>14}{r['verdicts']:>7}{r['measurements']:>6}" for r in row)
-              + f"{text(ratio):>8}{text(by_constants(row[-1])):>10}")
-    good = [task for task in whole if all("error" not in results[task, arm] for arm in options.arms)]
-    missing = len(tasks) - len(good)
+              + f"{text(ratio):>8}{text(here['constants']):>10}{text(here['changes']):>9}{text(here['first']):>9}")
+    good = [task for task in whole if all("error" not in (results.get((task, arm)) or {}) for arm in options.arms)]
+    missing = sum(results.get((task, arm)) is None for task in tasks for arm in options.arms)
     print(f"\n{len(good)} tasks, {options.verdicts} verdicts each, seed {options.seed}, {options.model}"
-          + (f"; {missing} are missing: run the same command again" if missing else ""))
-    print(f"{'arm':12}{'solved':>7}{'measured':>9}{'against':>12}{'won':>5}{'lost':>5}{'equal':>6}{'geo. mean':>10}{'p sign':>10}"
-          f"{'p Wilcoxon':>11}")
-    for arm in options.arms:
-        solved = sum(best_us(results[task, arm]) is not None for task in good)
-        measured = sum(results[task, arm]["measurements"] for task in good)
-        line = f"{arm:12}{solved:>7}{measured:>9}"
-        if arm in others:
-            differences = [d for d in (compared(results[task, first], results[task, arm]) for task in good) if d is not None]
-            won, lost = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-            mean = geometric_mean([math.exp(d) for d in differences if not math.isinf(d)])
-            line += (f"{first:>12}{won:>5}{lost:>5}{len(differences) - won - lost:>6}{mean:>10.3f}{sign_p(won, lost):>10.2g}"
-                     f"{wilcoxon_p(differences):>11.2g}")
-        print(line)
-    gains = [by_constants(results[task, others[-1] if others else first]) for task in good]
-    print(f"changed constants: {geometric_mean(gains):.3f} x in geometric mean over the kernels that they were changed in")
+          + (f"; {missing} runs are missing: the same command goes on" if missing else ""))
+    print_arms(options, good, results)
+    print(f"the best kernels of `{shown[-1]}`, in geometric mean: {geometric_mean(gains['constants']):.3f} x the speed of the kernel whose "
+          f"constants were changed, {geometric_mean(gains['changes']):.3f} x with edits, {geometric_mean(gains['first']):.3f} x the first "
+          "right kernel of the same level")
+    if "search" in options.arms and "unfiltered" in options.arms:
+        print_filter(options, good, results)
 
 
 def self_test():
@@ -185,13 +269,20 @@ def self_test():
     assert wilcoxon_p([]) == 1.0 and wilcoxon_p([0.0]) == 1.0 and wilcoxon_p([1, -1]) == 1.0
     # Ranks 1 to 5, minus for the smallest: sums of 14 or more in 2 of 32 ways, each side.
     assert abs(wilcoxon_p([-0.1, 0.2, 0.3, 0.4, 0.5]) - 4 / 32) < 1e-12
-    candidates = [{"from": "generator", "parent": None, "time_us": 10.0}, {"from": "constants", "parent": 0, "time_us": 8.0},
-                  {"from": "constants", "parent": 1, "time_us": 5.0}]
+    candidates = [{"from": "generator", "parent": None, "change": "warp", "time_us": 10.0},
+                  {"from": "constants", "parent": 0, "change": "a 1 -> 2", "time_us": 8.0},
+                  {"from": "constants", "parent": 1, "change": "b 1 -> 2", "time_us": 5.0}]
     result = {"best": {"time_us": 5.0, "interval_us": [4.9, 5.1], "candidate": 2}, "candidates": candidates}
     assert by_constants(result) == 2.0 and by_constants({"best": None}) is None
     assert compared({"best": None}, result) == math.inf and compared(result, result) == 0.0
     assert compared({"best": {"time_us": 5.15, "interval_us": [5.05, 5.2]}}, result) == 0.0
     assert compared({"best": {"time_us": 5.5, "interval_us": [5.4, 5.6]}}, result) > 0
+    earlier = {"from": "generator", "parent": None, "change": "warp", "time_us": None}
+    later = [dict(each, parent=None if each["parent"] is None else each["parent"] + 2) for each in candidates]
+    slow = {"from": "generator", "parent": None, "change": "naive", "time_us": 90.0}
+    edited = {"from": "edits", "parent": 4, "change": "expf -> __expf", "time_us": 4.0}
+    more = {"best": {"time_us": 4.0, "candidate": 5}, "candidates": [earlier, slow, *later, edited]}
+    assert by_constants(more) == 1.0 and by_changes(more, CHANGES) == 2.5 and first_of_best_level(more)["time_us"] == 10.0
     print("the statistics are right")
 
 
@@ -226,11 +317,15 @@ def main():
         known = (options.out / f"{name_of(pair[0])}.{pair[1]}.json").exists()
         return pair, run_arm(options, *pair, left) if left > 0.02 or known else None
 
+    pairs = [*itertools.product(tasks, options.arms[:2]), *itertools.product(tasks, options.arms[2:])]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for done, (pair, result) in enumerate(pool.map(work, itertools.product(tasks, options.arms)), 1):
+        for done, (pair, result) in enumerate(pool.map(work, pairs), 1):
             results[pair] = result
             said = "not done" if result is None else result.get("error", {}).get("message", "")[:80] or f"{text(best_us(result))} us"
-            print(f"{done}/{len(tasks) * len(options.arms)} {name_of(pair[0])} {pair[1]}: {said}", flush=True)
+            print(f"{done}/{len(pairs)} {name_of(pair[0])} {pair[1]}: {said}", flush=True)
+        second = [(task, results.get((task, options.arms[min(1, len(options.arms) - 1)]))) for task in tasks]
+        if time.monotonic() < end:  # in parallel: what the table needs besides
+            list(pool.map(lambda each: each[1] and "error" not in each[1] and over_first(options, *each), second))
     print_tables(options, tasks, results)
     return 0
 

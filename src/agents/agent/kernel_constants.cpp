@@ -85,6 +85,8 @@ class ConstantWalk {
         look_at_launch();
       else if (token.is("dim3"))
         look_at_dim3();
+      else if (token.is("/"))
+        look_at_division();
       else if (token.is("__launch_bounds__") && is(at_ + 1, "(") && is(at_ + 3, ")"))
         add_plain("launch bounds", at_ + 2, true);
     }
@@ -223,6 +225,13 @@ class ConstantWalk {
       const bool first = i == open + 1 || (depth == 1 && is(i - 1, ","));
       if (depth == 1 && first && (is(i + 1, ",") || is(i + 1, ")") || is(i + 1, "}"))) add_plain("block", i, false);
     }
+  }
+
+  // (channels + 3) / 4: so many are worked on together.
+  void look_at_division() {
+    if (at_ < 3 || !is(at_ - 1, ")") || !is(at_ - 3, "+")) return;
+    const auto by = literal_at(at_ + 1), less = literal_at(at_ - 2);
+    if (by && less && less->value == by->value - 1) add_plain("rounded up", at_ + 1, false);
   }
 
   void add_alone(const std::string& role, const Literal& literal) {

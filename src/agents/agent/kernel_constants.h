@@ -1,7 +1,8 @@
 #pragma once
 // Numbers of a kernel that a person would tune: named constants (`constexpr int tile = 64;`, `#define BLOCK 256`), and
 // plain numbers of a launch (`<<<grid, 256>>>`, `dim3 block(16, 16)`, `tile_kernel<64, 8><<<...>>>`, `#pragma unroll
-// 4`). They are found in the tokens, and changed in the text: everything else stays as it is, to the byte.
+// 4`, `(channels + 3) / 4`). They are found in the tokens, and changed in the text: everything else stays as it is, to
+// the byte.
 //
 // Nothing here knows whether a changed kernel is right: it is a proposal, and the judge judges it. A text may be
 // anybody's; time is linear in it, and what is found is bounded.

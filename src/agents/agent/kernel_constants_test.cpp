@@ -61,6 +61,14 @@ TEST(KernelConstants, TheNumbersOfALaunchGoTogether) {
   EXPECT_NE(changed(text, "block 256 of the launcher", 128).find("(n + 127) / 128, 128, 0"), std::string::npos);
 }
 
+TEST(KernelConstants, HowManyAreWorkedOnTogether) {
+  const std::string text =
+      "const int groups = (channels + 3) / 4; float sum[4]; for (int u = 0; u < 4; ++u) sum[u] = 0;";
+  EXPECT_EQ(changed(text, "rounded up 4", 8),
+            "const int groups = (channels + 7) / 8; float sum[8]; for (int u = 0; u < 8; ++u) sum[u] = 0;");
+  EXPECT_TRUE(kernel_constants("const int half = n / 2; const int odd = (n + 3) / 2;").empty());
+}
+
 TEST(KernelConstants, TilesOfDim3AndTemplateArgumentsAreFound) {
   const std::string text =
       "template <int t> __global__ void k(float* y) { __shared__ float s[16][17]; }\n"

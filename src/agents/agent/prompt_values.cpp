@@ -232,14 +232,17 @@ std::string kernel_for_prompt(const std::string& kernel) {
 TemplateValues prompt_values(const PromptRequest& request) {
   TemplateValues values;
   for (const char* name :
-       {"task", "summary", "pytorch", "launcher", "signature", "operation", "level", "target", "kernel", "fence",
-        "status", "status_text", "verdict", "time_us", "speedup", "time_source", "limiter", "failed_cases"})
+       {"task",    "summary",     "pytorch", "launcher",     "signature",   "operation",    "level",
+        "target",  "kernel",      "fence",   "status",       "status_text", "verdict",      "time_us",
+        "speedup", "time_source", "limiter", "failed_cases", "device",      "short_answers"})
     values[name] = std::string();
   for (const char* name : {"tensors", "sizes", "findings", "hints", "hot_lines", "resources", "tried"})
     values[name] = TemplateList{};
   if (request.task != nullptr) add_task(*request.task, values);
   values["level"] = one_line(request.level, source_bytes);
   values["target"] = ratio_text(request.target);
+  values["device"] = one_line(request.device, message_bytes);
+  if (request.short_answers) values["short_answers"] = std::string("yes");
   const std::string kernel = kernel_for_prompt(request.kernel);
   values["kernel"] = kernel;
   values["fence"] = fence_around(kernel);

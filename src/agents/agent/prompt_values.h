@@ -29,6 +29,8 @@ struct PromptRequest {
   std::string kernel;                // Optimizer and Tester
   const Verdict* verdict = nullptr;  // Optimizer
   std::vector<TriedKernel> tried;    // Optimizer
+  std::string device;                // Optimizer: what it runs on, in words; may be empty
+  bool short_answers = false;        // Optimizer: it is told that constants alone are an answer (constant_answer.h)
 };
 
 // Every value is there, empty where it does not apply, so that a template can be checked without knowing a task.

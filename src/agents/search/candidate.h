@@ -16,9 +16,10 @@
 namespace kw {
 
 // Who proposes kernels. `given`: it was there before the search.
-enum class SearchOperator : std::uint8_t { given, generator, optimizer, constants };
-inline constexpr std::size_t search_operators = 4;
+enum class SearchOperator : std::uint8_t { given, generator, optimizer, constants, edits };
+inline constexpr std::size_t search_operators = 5;
 std::string_view to_string(SearchOperator from);
+bool needs_no_agent(SearchOperator from);  // it changes the text of a parent
 std::optional<SearchOperator> search_operator_from_name(std::string_view name);
 
 struct Proposal {

@@ -1,13 +1,9 @@
 #include "agents/search/kernel_scorer.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "base/parallel_for.h"
-#include "kernel/judge/kernel_build.h"
-#include "kernel/source/plan_print.h"
 
 namespace kw {
 
@@ -33,25 +29,12 @@ JudgeScorer::JudgeScorer(JudgeSession& session, std::shared_ptr<const Task> task
 
 JudgeScorer::~JudgeScorer() { drop_waiting(); }
 
-std::string JudgeScorer::code_of(const std::string& kernel) {
-  BuildOptions options;
-  const JudgeOptions& judging = session_.judge().options();
-  options.architecture = judging.profile.architecture;
-  options.policy = judging.policy;
-  KernelBuild build = read_kernel(kernel, "kernel.cu", options);
-  if (build.kernel_file == nullptr) return "";
-  plan_and_compile(session_.service(), *task_, options, build);
-  if (!build.built()) return "";
-  Sha256 hash;
-  hash.add(build.compiled.ptx_fingerprint);
-  for (const SizedPlan& plan : build.plans) hash.add(to_string(plan.sizes)).add(to_json(plan.plan).dump());
-  return hash.hex();
-}
-
-std::vector<std::string> JudgeScorer::code_of(const std::vector<std::string>& kernels) {
-  std::vector<std::string> codes(kernels.size());
-  parallel_for(kernels.size(), core_count(), [&](std::size_t i) { codes[i] = code_of(kernels[i]); });
-  return codes;
+std::vector<KernelLook> JudgeScorer::look_at(const std::vector<std::string>& kernels, bool model) {
+  std::vector<KernelLook> looks(kernels.size());
+  parallel_for(kernels.size(), core_count(), [&](std::size_t i) {
+    looks[i] = look_at_kernel(session_.service(), session_.judge().options(), *task_, kernels[i], model);
+  });
+  return looks;
 }
 
 void JudgeScorer::judge(const std::string& kernel, Done done) {

@@ -1,12 +1,13 @@
 #pragma once
-// What a search asks about kernels: which code they become, what the judge says of them, and, where there is a GPU,
-// what time they take there.
+// What a search asks about kernels: what they look like before a verdict, what the judge says of them, and, where there
+// is a GPU, what time they take there.
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "agents/search/kernel_look.h"
 #include "kernel/judge/judge_pool.h"
 #include "kernel/judge/judge_session.h"
 
@@ -17,9 +18,8 @@ class KernelScorer {
   using Done = JudgePool::Done;
   virtual ~KernelScorer() = default;
 
-  // Two kernels with equal names of their code launch the same machine code in the same way, so one verdict serves
-  // both. Empty: it cannot be built, and the verdict will say why.
-  virtual std::vector<std::string> code_of(const std::vector<std::string>& kernels) = 0;
+  // `model` false: without a modelled time.
+  virtual std::vector<KernelLook> look_at(const std::vector<std::string>& kernels, bool model) = 0;
   // `done` is called by any thread.
   virtual void judge(const std::string& kernel, Done done) = 0;
   // Whether times are measured besides. If not, those of the verdicts are all there is.
@@ -37,15 +37,13 @@ class JudgeScorer : public KernelScorer {
   JudgeScorer(JudgeSession& session, std::shared_ptr<const Task> task);
   ~JudgeScorer() override;
 
-  std::vector<std::string> code_of(const std::vector<std::string>& kernels) override;
+  std::vector<KernelLook> look_at(const std::vector<std::string>& kernels, bool model) override;
   void judge(const std::string& kernel, Done done) override;
   bool measures() const override { return measuring_ != nullptr; }
   void measure(const std::string& kernel, Done done) override;
   void drop_waiting() override;
 
  private:
-  std::string code_of(const std::string& kernel);
-
   JudgeSession& session_;
   std::shared_ptr<const Task> task_;
   std::unique_ptr<Judge> modelling_, measuring_;  // null: the session's own judges, and nothing measures

@@ -28,7 +28,8 @@ std::optional<KnownTime> measured_time(const std::vector<std::shared_ptr<const V
 // Faster, and more than chance and rounding explain.
 bool clearly_faster(const KnownTime& a, const KnownTime& b);
 
-// One more measurement of each is wanted: `a` seems to be faster, and it is not clear yet.
+// One more measurement of each is wanted: `a` seems to be faster by more than half a percent,
+// and it is not clear yet.
 bool undecided(const KnownTime& a, const KnownTime& b);
 
 }  // namespace kw

@@ -31,6 +31,7 @@ TEST(KnownTime, IntervalsDecide) {
   EXPECT_FALSE(clearly_faster(b, a));
   EXPECT_TRUE(undecided(b, a));
   EXPECT_FALSE(undecided(a, b)) << "the slower one is no contender";
+  EXPECT_FALSE(undecided(time_of({measured(9.97, 0.02)}), a)) << "so little is not worth a measurement";
   EXPECT_TRUE(clearly_faster(c, a));
   EXPECT_FALSE(undecided(c, a));
 }

@@ -9,12 +9,13 @@ constexpr double worth_of_lead = 0.3;  // of a new best
 constexpr double prior_worth = 1;
 constexpr double prior_verdicts = 6;
 constexpr double least_share = 0.125;
-constexpr double most_answers_a_verdict = 4;
+constexpr double most_answers_a_kernel = 4;
 
 }  // namespace
 
 std::string_view to_string(SearchOperator from) {
-  constexpr std::array<std::string_view, search_operators> names{"given", "generator", "optimizer", "constants"};
+  constexpr std::array<std::string_view, search_operators> names{"given", "generator", "optimizer", "constants",
+                                                                 "edits"};
   return names.at(index_of(from));
 }
 
@@ -29,16 +30,17 @@ double OperatorStanding::credit() const {
   return (worth + prior_worth) / (static_cast<double>(verdicts) + prior_verdicts);
 }
 
-double OperatorStanding::answers_a_verdict() const {
+double OperatorStanding::answers_a_kernel() const {
   if (answers == 0) return 1;
-  const double needed = static_cast<double>(answers) / static_cast<double>(std::max<std::int64_t>(verdicts, 1));
-  return std::clamp(needed, 1.0, most_answers_a_verdict);
+  const double needed = static_cast<double>(answers) / static_cast<double>(std::max<std::int64_t>(fresh, 1));
+  return std::clamp(needed, 1.0, most_answers_a_kernel);
 }
 
 RoundShares round_shares(const OperatorStandings& standings, std::int64_t count, bool any_right, bool any) {
   std::array<double, search_operators> wanted{};
   double sum = 0;
-  for (const SearchOperator from : {SearchOperator::generator, SearchOperator::optimizer, SearchOperator::constants}) {
+  for (const SearchOperator from :
+       {SearchOperator::generator, SearchOperator::optimizer, SearchOperator::constants, SearchOperator::edits}) {
     const OperatorStanding& standing = standings[index_of(from)];
     const bool able = standing.enabled &&
                       (from == SearchOperator::generator || (from == SearchOperator::optimizer ? any : any_right));

@@ -57,12 +57,12 @@ TEST(RoundPlan, WhoIsOffProposesNothing) {
 
 TEST(RoundPlan, AnswersThatRepeatThemselvesAreAskedForMoreOften) {
   OperatorStanding standing;
-  EXPECT_EQ(standing.answers_a_verdict(), 1);
+  EXPECT_EQ(standing.answers_a_kernel(), 1);
   standing.answers = 30;
-  standing.verdicts = 15;
-  EXPECT_EQ(standing.answers_a_verdict(), 2);
-  standing.verdicts = 0;
-  EXPECT_EQ(standing.answers_a_verdict(), 4) << "there is an end to it";
+  standing.fresh = 15;
+  EXPECT_EQ(standing.answers_a_kernel(), 2);
+  standing.fresh = 0;
+  EXPECT_EQ(standing.answers_a_kernel(), 4) << "there is an end to it";
 }
 
 TEST(RoundPlan, OperatorsHaveNames) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -16,11 +17,21 @@ namespace kw {
 namespace {
 
 constexpr int most_barren_rounds = 4;
+constexpr std::int64_t fewest_shared = 8;
 constexpr std::int64_t samples_of_a_question = 4;
 constexpr double share_without_level = 0.4;
-constexpr double warmer = 0.2;  // for each answer more that a verdict takes
+constexpr double warmer = 0.2;  // for each answer more that a new kernel takes
 constexpr std::size_t most_tried_shown = 3;
 constexpr int other_parents = 6;
+constexpr std::size_t parents_of_a_descent = 3;
+constexpr std::int64_t finds_a_verdict = 3;
+// A change is worth a verdict when its expected time is within this factor of the best one: less where the model is
+// also what the verdict says.
+constexpr double measured_hope = 1.1;
+constexpr double modelled_hope = 0.999;
+constexpr double told_apart = 0.001;
+// Answers that the model looks at for each verdict.
+constexpr std::int64_t most_looked_answers = 4;
 
 // Of all that the answers depend on, besides the model.
 std::string name_of_questions(const std::vector<SearchQuestion>& asked, const std::vector<Candidate>& candidates) {
@@ -35,6 +46,8 @@ std::string name_of_questions(const std::vector<SearchQuestion>& asked, const st
 
 }  // namespace
 
+bool needs_no_agent(SearchOperator from) { return from == SearchOperator::constants || from == SearchOperator::edits; }
+
 std::string_view to_string(SearchEnd end) {
   constexpr std::array<std::string_view, 6> names{"unfinished", "verdicts", "time", "limit", "no_gain", "exhausted"};
   return names.at(static_cast<std::size_t>(end));
@@ -43,8 +56,9 @@ std::string_view to_string(SearchEnd end) {
 std::string search_identity(const Task& task, const SearchOptions& options, const std::vector<Proposal>& given,
                             const std::string& model, const std::string& judge) {
   Sha256 hash;
-  hash.add("search 1").add(task_identity(task)).add(task.summary).add(model).add(judge);
-  hash.add(fmt::format("{} {} {} {}", options.seed, options.round, options.temperature, options.filter));
+  hash.add("search 2").add(task_identity(task)).add(task.summary).add(model).add(judge);
+  hash.add(fmt::format("{} {} {} {} {} {}", options.seed, options.round, options.temperature, options.filter,
+                       options.looks, options.measured_share));
   for (const SearchOperator from : options.operators) hash.add(to_string(from));
   for (const std::string& level : options.levels) hash.add(level);
   for (const Proposal& proposal : given) hash.add(proposal.kernel);
@@ -77,7 +91,7 @@ Search::Search(SearchLimit limit, SearchOptions options, KernelScorer& scorer, S
     : options_(std::move(options)), scorer_(scorer), agents_(agents), record_(record), hooks_(std::move(hooks)) {
   outcome_.limit = std::move(limit);
   for (const SearchOperator from : options_.operators)
-    outcome_.operators[index_of(from)].enabled = from == SearchOperator::constants || agents_ != nullptr;
+    outcome_.operators[index_of(from)].enabled = needs_no_agent(from) || agents_ != nullptr;
 }
 
 double Search::seconds() const {
@@ -114,7 +128,7 @@ Result<SearchOutcome> Search::run(const std::vector<Proposal>& given) {
     const bool over = spent_;  // what the record has of a round that was cut off still counts
     const std::size_t before = outcome_.candidates.size();
     if (round_ == 0 && !given.empty()) {
-      KW_TRY(Batch batch, begin_batch(given, most, 0));
+      KW_TRY(Batch batch, begin_batch(given, most, BatchOf::given));
       KW_TRY_VOID(wait_for({&batch}));
       std::vector<int> fresh;
       settle(std::move(batch), fresh);
@@ -142,14 +156,29 @@ Result<void> Search::take_round(int round) {
   if (options_.verdicts > 0) count = std::min(count, options_.verdicts - outcome_.verdicts);
   const std::int64_t before = outcome_.verdicts;
   const bool any = !population_.empty() || nearest_wrong() >= 0;
-  const RoundShares shares = round_shares(outcome_.operators, count, !population_.empty(), any);
+  // The last verdict of a budget may be anybody's.
+  RoundShares shares = round_shares(outcome_.operators, std::max(count, fewest_shared), !population_.empty(), any);
   names_of_change_.clear();
-  KW_TRY(Batch changed, begin_batch(constant_proposals(shares[index_of(SearchOperator::constants)], random), count, 0));
+  std::vector<Proposal> proposed;
+  std::int64_t most_changes = 0;
+  for (const SearchOperator from : {SearchOperator::constants, SearchOperator::edits}) {
+    const std::int64_t most = std::min(shares[index_of(from)], count - most_changes);
+    most_changes += most;
+    KW_TRY(std::vector<Proposal> more, changes(from, most, random));
+    for (Proposal& each : more) proposed.push_back(std::move(each));
+  }
+  KW_TRY(Batch changed, begin_batch(std::move(proposed), most_changes, BatchOf::changes));
+  const auto left = count - static_cast<std::int64_t>(changed.proposals.size());
+  // What changes have no use for is the agents'.
+  for (const SearchOperator from : {SearchOperator::generator, SearchOperator::optimizer})
+    if (shares[index_of(from)] > 0) {
+      shares[index_of(from)] += most_changes - static_cast<std::int64_t>(changed.proposals.size());
+      break;
+    }
   const auto asked = questions(shares, round, random);
   // While the agents write, the judge works.
   KW_TRY(std::vector<Proposal> said, agent_proposals(asked, changed));
-  const auto left = count - static_cast<std::int64_t>(changed.proposals.size());
-  KW_TRY(Batch answered, begin_batch(std::move(said), left, 1));
+  KW_TRY(Batch answered, begin_batch(std::move(said), left, BatchOf::agents));
   KW_TRY_VOID(wait_for({&changed, &answered}));
   std::vector<int> fresh;
   settle(std::move(changed), fresh);
@@ -159,26 +188,80 @@ Result<void> Search::take_round(int round) {
   return {};
 }
 
-std::vector<Proposal> Search::constant_proposals(std::int64_t count, Random& random) {
+Result<std::vector<Proposal>> Search::changes(SearchOperator from, std::int64_t count, Random& random) {
+  if (population_.empty() || count <= 0) return std::vector<Proposal>();
+  if (options_.looks > 0) return descents(from, count, random);
+  return blind_changes(from, count, random);
+}
+
+NextMove Search::next_move(SearchOperator from) const {
+  if (from == SearchOperator::edits) return next_edit;
+  return [this](const std::string& kernel, const KnownKernel& known, Random& random) {
+    return next_constant_move(kernel, constants_, known, random);
+  };
+}
+
+std::vector<Proposal> Search::blind_changes(SearchOperator from, std::int64_t count, Random& random) {
+  const NextMove next = next_move(from);
   std::vector<Proposal> proposals;
-  if (population_.empty()) return proposals;
   std::set<std::string> now;
-  const std::function<bool(const std::string&)> known = [&](const std::string& kernel) {
+  const KnownKernel known = [&](const std::string& kernel) {
     const std::string name = fingerprint(kernel);
     return known_.contains(name) || now.contains(name);
   };
   int without = 0;
   while (static_cast<std::int64_t>(proposals.size()) < count && without < other_parents) {
     const Candidate& parent = outcome_.candidates[static_cast<std::size_t>(population_.choose(random))];
-    auto move = next_constant_move(parent.proposal.kernel, constants_, known, random);
+    auto move = next(parent.proposal.kernel, known, random);
     if (!move) {
       ++without;
       continue;
     }
     now.insert(fingerprint(move->kernel));
     names_of_change_[move->kernel] = std::move(move->names);
-    proposals.push_back({SearchOperator::constants, parent.number, std::move(move->change), std::move(move->kernel),
-                         parent.proposal.names});
+    proposals.push_back({from, parent.number, std::move(move->change), std::move(move->kernel), parent.proposal.names});
+  }
+  return proposals;
+}
+
+// From the fastest kernel and a few others of the population.
+Result<std::vector<Proposal>> Search::descents(SearchOperator from, std::int64_t count, Random& random) {
+  std::vector<int> parents{population_.fastest()};
+  for (int i = 0; i < other_parents && parents.size() < parents_of_a_descent; ++i)
+    if (const int other = population_.choose(random); std::ranges::find(parents, other) == parents.end())
+      parents.push_back(other);
+  std::vector<std::string> kernels;
+  for (const int parent : parents)
+    kernels.push_back(outcome_.candidates[static_cast<std::size_t>(parent)].proposal.kernel);
+  KW_TRY(const std::vector<KernelLook> looks, look_at(kernels));
+  std::vector<DescentStart> starts;
+  for (std::size_t i = 0; i < parents.size(); ++i)
+    starts.push_back(
+        {parents[i], kernels[i], outcome_.candidates[static_cast<std::size_t>(parents[i])].time->us, looks[i]});
+  const std::int64_t most_looks = outcome_.looks + options_.looks * count;
+  const KnownKernel known = [this](const std::string& kernel) { return known_.contains(fingerprint(kernel)); };
+  const DescentLooks looking{[this](const std::vector<std::string>& texts) { return look_at(texts); },
+                             [&] { return outcome_.looks < most_looks && !unseen_; }};
+  KW_TRY(std::vector<DescentFind> finds, descend(starts, next_move(from), known, looking, random));
+  // Agents have a better use for a verdict than a change that makes a kernel slower.
+  const double worthwhile_us =
+      agents_ == nullptr ? 0 : best_us() * (scorer_.measures() ? measured_hope : modelled_hope);
+  std::vector<Proposal> proposals;
+  std::vector<std::pair<std::size_t, double>> taken;  // starts and expected times
+  for (DescentFind& find : finds) {
+    if (static_cast<std::int64_t>(proposals.size()) >= finds_a_verdict * count) break;
+    if (worthwhile_us > 0 && find.expected_us > worthwhile_us) break;
+    // What the model cannot tell from another change of the same kernel is no news.
+    const auto alike = [&](const auto& other) {
+      return other.first == find.start && find.expected_us > 0 &&
+             std::abs(find.expected_us - other.second) < told_apart * find.expected_us;
+    };
+    if (std::ranges::any_of(taken, alike)) continue;
+    taken.emplace_back(find.start, find.expected_us);
+    const Candidate& parent = outcome_.candidates[static_cast<std::size_t>(starts[find.start].parent)];
+    names_of_change_[find.move.kernel] = std::move(find.move.names);
+    proposals.push_back(
+        {from, parent.number, std::move(find.move.change), std::move(find.move.kernel), parent.proposal.names});
   }
   return proposals;
 }
@@ -187,8 +270,9 @@ std::vector<SearchQuestion> Search::questions(const RoundShares& shares, int rou
   std::vector<SearchQuestion> asked;
   for (const SearchOperator from : {SearchOperator::generator, SearchOperator::optimizer}) {
     const OperatorStanding& standing = outcome_.operators[index_of(from)];
-    const double needed = standing.answers_a_verdict();
-    auto samples = static_cast<std::int64_t>(static_cast<double>(shares[index_of(from)]) * needed);
+    const double needed = standing.answers_a_kernel();
+    const auto kernels = shares[index_of(from)] * std::clamp<std::int64_t>(options_.looks / 2, 1, most_looked_answers);
+    auto samples = static_cast<std::int64_t>(static_cast<double>(kernels) * needed);
     for (bool first = true; samples > 0; samples -= samples_of_a_question, first = false) {
       SearchQuestion question;
       question.from = from;

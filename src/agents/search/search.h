@@ -4,6 +4,10 @@
 // the same seed and the same number of verdicts give the same search, whatever was ready first. (Budgets of time, and
 // measured times, are what they are.)
 //
+// Before a verdict is spent, the performance model looks at more kernels than can be judged (kernel_look.h): at several
+// answers of the agents for each verdict, and at many small changes (descent.h). The most promising
+// ones are judged (prospect.h). Looks are counted beside the verdicts.
+//
 // Where times are measured, only a promising part of the right kernels is (measuring_filter.h), and the best one
 // changes when intervals say so: contenders are measured again until they do (known_time.h).
 
@@ -15,10 +19,12 @@
 #include <vector>
 
 #include "agents/search/candidate.h"
-#include "agents/search/constant_moves.h"
+#include "agents/search/descent.h"
+#include "agents/search/kernel_moves.h"
 #include "agents/search/kernel_scorer.h"
 #include "agents/search/measuring_filter.h"
 #include "agents/search/population.h"
+#include "agents/search/prospect.h"
 #include "agents/search/round_plan.h"
 #include "agents/search/search_agents.h"
 #include "agents/search/search_limit.h"
@@ -34,12 +40,14 @@ struct SearchOptions {
   std::int64_t patience = 128;  // it ends when so many verdicts have gained nothing; 0: never
   double close_enough = 0.05;   // and when the best time is so near the limit, relative
 
-  std::int64_t round = 16;  // verdicts of a round
-  std::vector<SearchOperator> operators{SearchOperator::generator, SearchOperator::optimizer,
-                                        SearchOperator::constants};
+  std::int64_t round = 8;  // verdicts of a round
+  std::int64_t looks = 8;  // of the performance model, for each verdict; 0: kernels are judged as they come
+  std::vector<SearchOperator> operators{SearchOperator::generator, SearchOperator::optimizer, SearchOperator::constants,
+                                        SearchOperator::edits};
   std::vector<std::string> levels;  // that the Generator may be asked for
   float temperature = 0.8f;         // rises while answers repeat themselves
   double filter = 1.5;              // measured is what is expected within this factor of the best; 0: everything
+  double measured_share = 0.16;     // and at most so many measurements for each right kernel, with a filter
 };
 
 enum class SearchEnd : std::uint8_t {
@@ -70,6 +78,7 @@ struct SearchOutcome {
   SearchLimit limit;
   std::int64_t verdicts = 0;
   std::int64_t measurements = 0;
+  std::int64_t looks = 0;  // kernels that the performance model timed without a verdict
   std::int64_t twins = 0;  // proposals that become code that was judged already
   double seconds = 0;
   int rounds = 0;
@@ -109,21 +118,34 @@ class Search {
 
   std::optional<SearchEnd> end_now();
   Result<void> take_round(int round);
-  std::vector<Proposal> constant_proposals(std::int64_t count, Random& random);
+  // Of constants, or edits.
+  Result<std::vector<Proposal>> changes(SearchOperator from, std::int64_t count, Random& random);
+  NextMove next_move(SearchOperator from) const;
+  std::vector<Proposal> blind_changes(SearchOperator from, std::int64_t count, Random& random);
+  Result<std::vector<Proposal>> descents(SearchOperator from, std::int64_t count, Random& random);
   std::vector<SearchQuestion> questions(const RoundShares& shares, int round, Random& random);
   Result<std::vector<Proposal>> agent_proposals(const std::vector<SearchQuestion>& asked, Batch& judging);
   ShownKernel shown(int candidate) const;
   int nearest_wrong() const;
 
-  Result<Batch> begin_batch(std::vector<Proposal> proposals, std::int64_t most, std::uint64_t tag);
-  Result<std::vector<std::string>> codes_of(const std::vector<std::string>& kernels);
+  enum class BatchOf : std::uint8_t { changes, agents, given };
+  Result<Batch> begin_batch(std::vector<Proposal> proposals, std::int64_t most, BatchOf of);
+  std::vector<std::size_t> by_promise(const std::vector<Proposal>& proposals,
+                                      const std::vector<KernelLook>& looks) const;
+  Result<std::vector<KernelLook>> look_at(const std::vector<std::string>& kernels);
+  Prospect prospect_of(const Proposal& proposal, const KernelLook& look) const;
+  double best_us() const;  // 0: there is none
   Result<void> take_verdicts(std::vector<Batch*> batches);
   Result<void> wait_for(std::vector<Batch*> batches);
   void settle(Batch batch, std::vector<int>& fresh);
   Result<void> measure(const std::vector<int>& fresh);
+  Result<void> measure_promising(const std::vector<int>& fresh);
+  std::int64_t measurements_earned() const;
+  int family_of(const Candidate& candidate) const;
   Result<void> measure_once(const std::vector<int>& candidates);
   Result<void> race();
   void place(int candidate);
+  void note_limit(const Candidate& candidate);
   void propose_best(int candidate);
   bool go_on();
   double seconds() const;
@@ -138,12 +160,17 @@ class Search {
   Population population_;
   MeasuringFilter filter_;
   ConstantRecords constants_;
-  std::set<std::string> known_;  // fingerprints of all kernels that were proposed
+  RightOdds odds_;
+  KernelLook least_read_;          // of a right kernel
+  std::vector<Proposal> waiting_;  // kernels of agents that may still get a verdict
+  std::set<std::string> looked_;   // kernels that the model has looked at
+  std::set<std::string> known_;    // fingerprints of all kernels that were proposed
   std::set<std::string> codes_;
   std::map<std::string, std::vector<std::string>> names_of_change_;  // by kernel, of the present round
   std::int64_t verdicts_at_gain_ = 0;
   int barren_rounds_ = 0;
-  bool spent_ = false;  // nothing new is begun: what the record has is all there is
+  bool unseen_ = false;  // there was no time left to look at a kernel
+  bool spent_ = false;   // nothing new is begun: what the record has is all there is
   int round_ = 0;
   std::chrono::steady_clock::time_point began_;
   double before_s_ = 0;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "agents/agent/answer_constraint.h"
+#include "agents/agent/constant_answer.h"
 #include "agents/normal_form/launcher_order.h"
 #include "base/log.h"
 
@@ -40,6 +41,10 @@ Result<std::optional<RequestId>> SearchAgents::submit(const SearchQuestion& ques
     prompt.kernel = in_asked_order(form, parent.kernel);
     prompt.verdict = parent.verdict.get();
     prompt.tried = parent.tried;
+    prompt.device = limits_.device;
+    // Answers that are held to a whole kernel cannot be short.
+    prompt.short_answers = !limits_.constrain || answers_.elsewhere();
+    asked.given = prompt.kernel;
   } else {
     prompt.level = question.level;
   }
@@ -94,7 +99,8 @@ Result<std::optional<AnsweredKernels>> SearchAgents::ask(const std::vector<Searc
       if (found == waiting.end()) continue;
       Asked& one = asked[found->second];
       for (const GeneratedSample& said : result.samples) {
-        const Answer answer = dialect_.read_answer(said.text, said.finish == FinishReason::stop_token);
+        Answer answer = dialect_.read_answer(said.text, said.finish == FinishReason::stop_token);
+        answer = with_constants_changed(std::move(answer), said.text, one.given);
         one.kernels.push_back(answer.kernel.empty() ? "" : in_task_order(*one.form, answer.kernel));
       }
       waiting.erase(found);

@@ -37,6 +37,7 @@ struct AgentLimits {
   float top_p = 1;
   bool constrain = true;
   std::int64_t most_resamples = 2;
+  std::string device = {};  // facts that an Optimizer is told; empty: none
 };
 
 class SearchAgents {
@@ -59,6 +60,7 @@ class SearchAgents {
  private:
   struct Asked {
     const NormalForm* form = nullptr;
+    std::string given;  // the kernel that an Optimizer is shown
     std::vector<std::string> kernels;
   };
   Result<std::optional<RequestId>> submit(const SearchQuestion& question, const std::function<ShownKernel(int)>& shown,

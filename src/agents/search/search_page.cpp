@@ -160,6 +160,7 @@ std::string origin_text(const Candidate& candidate) {
     case SearchOperator::optimizer:
       return "optimizer" + of;
     case SearchOperator::constants:
+    case SearchOperator::edits:
       return proposal.change + of;
   }
   return "";
@@ -191,6 +192,9 @@ std::string search_page(const Task& task, const SearchOutcome& outcome, const Se
   report.figures.push_back({fmt::format("{}", outcome.verdicts), "verdicts", end_text(outcome, options)});
   if (outcome.measurements > 0)
     report.figures.push_back({fmt::format("{}", outcome.measurements), "measurements", "the others were modelled"});
+  if (outcome.looks > 0)
+    report.figures.push_back(
+        {fmt::format("{}", outcome.looks), "looks", "of the performance model, without a verdict"});
   report.figures.push_back({duration_text(outcome.seconds), "of search", fmt::format("{} rounds", outcome.rounds)});
   report.curves.push_back(best_curve(outcome));
   report.tables.push_back(operators_table(outcome));
@@ -235,6 +239,7 @@ Json to_json(const SearchOutcome& outcome) {
       {"best", std::move(best)},
       {"verdicts", outcome.verdicts},
       {"measurements", outcome.measurements},
+      {"looks", outcome.looks},
       {"twins", outcome.twins},
       {"rounds", outcome.rounds},
       {"rounds_before", outcome.rounds_before},

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 1> schema{R"(
+constexpr std::array<std::string_view, 2> schema{R"(
 CREATE TABLE searches (
   id INTEGER PRIMARY KEY,
   identity TEXT NOT NULL UNIQUE,  -- of all that its decisions depend on
@@ -43,6 +43,10 @@ CREATE TABLE search_rounds (
   seconds REAL NOT NULL,
   PRIMARY KEY (search, round)
 ) WITHOUT ROWID;
+)",
+                                                 R"(
+ALTER TABLE search_codes ADD COLUMN modelled_us REAL NOT NULL DEFAULT 0;  -- 0: not known
+ALTER TABLE search_codes ADD COLUMN input_bytes REAL NOT NULL DEFAULT 0;
 )"};
 
 Error damaged(const std::string& what) {
@@ -100,12 +104,13 @@ Result<void> SearchRecord::load() {
     if (!more) break;
     KW_TRY(answers_[std::string(answers.text(0))], answers_from(answers.text(1)));
   }
-  KW_TRY(Statement codes, database_->prepare("SELECT kernel, code FROM search_codes WHERE search = ?"));
-  KW_TRY_VOID(codes.bind(search_));
+  KW_TRY(Statement looks,
+         database_->prepare("SELECT kernel, code, modelled_us, input_bytes FROM search_codes WHERE search = ?"));
+  KW_TRY_VOID(looks.bind(search_));
   for (;;) {
-    KW_TRY(const bool more, codes.step());
+    KW_TRY(const bool more, looks.step());
     if (!more) break;
-    codes_[std::string(codes.text(0))] = codes.text(1);
+    looks_[std::string(looks.text(0))] = {std::string(looks.text(1)), looks.real(2), looks.real(3)};
   }
   KW_TRY(Statement verdicts,
          database_->prepare("SELECT kernel, measurement, verdict FROM search_verdicts WHERE search = ?"));
@@ -149,20 +154,22 @@ Result<void> SearchRecord::add_answers(const std::string& questions, AnsweredKer
   return {};
 }
 
-const std::string* SearchRecord::code(const std::string& kernel) const {
-  const auto found = codes_.find(kernel);
-  return found == codes_.end() ? nullptr : &found->second;
+const KernelLook* SearchRecord::look(const std::string& kernel) const {
+  const auto found = looks_.find(kernel);
+  return found == looks_.end() ? nullptr : &found->second;
 }
 
-Result<void> SearchRecord::add_codes(const std::vector<std::string>& kernels, const std::vector<std::string>& codes) {
+Result<void> SearchRecord::add_looks(const std::vector<std::string>& kernels, const std::vector<KernelLook>& looks) {
   if (database_) {
     KW_TRY(Transaction transaction, Transaction::begin(*database_));
     KW_TRY(Statement insert,
-           database_->prepare("INSERT OR REPLACE INTO search_codes (search, kernel, code) VALUES (?, ?, ?)"));
-    for (std::size_t i = 0; i < kernels.size(); ++i) KW_TRY_VOID(insert.run(search_, kernels[i], codes.at(i)));
+           database_->prepare("INSERT OR REPLACE INTO search_codes (search, kernel, code, modelled_us, input_bytes) "
+                              "VALUES (?, ?, ?, ?, ?)"));
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      KW_TRY_VOID(insert.run(search_, kernels[i], looks.at(i).code, looks.at(i).modelled_us, looks.at(i).input_bytes));
     KW_TRY_VOID(transaction.commit());
   }
-  for (std::size_t i = 0; i < kernels.size(); ++i) codes_[kernels[i]] = codes.at(i);
+  for (std::size_t i = 0; i < kernels.size(); ++i) looks_[kernels[i]] = looks.at(i);
   return {};
 }
 

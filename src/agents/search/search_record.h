@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agents/search/kernel_look.h"
 #include "base/database/database.h"
 #include "kernel/judge/verdict.h"
 
@@ -32,8 +33,8 @@ class SearchRecord {
   const AnsweredKernels* answers(const std::string& questions) const;
   Result<void> add_answers(const std::string& questions, AnsweredKernels answers);
 
-  const std::string* code(const std::string& kernel) const;
-  Result<void> add_codes(const std::vector<std::string>& kernels, const std::vector<std::string>& codes);
+  const KernelLook* look(const std::string& kernel) const;
+  Result<void> add_looks(const std::vector<std::string>& kernels, const std::vector<KernelLook>& looks);
 
   // `measurement` 0: the judge's verdict; else the n-th measurement. Null: it is not there.
   std::shared_ptr<const Verdict> verdict(const std::string& kernel, int measurement) const;
@@ -56,7 +57,7 @@ class SearchRecord {
   double seconds_ = 0;
   std::vector<double> round_ends_;
   std::map<std::string, AnsweredKernels> answers_;
-  std::map<std::string, std::string, std::less<>> codes_;  // by kernel
+  std::map<std::string, KernelLook, std::less<>> looks_;  // by kernel
   std::map<std::pair<std::string, int>, std::shared_ptr<const Verdict>> verdicts_;
 };
 

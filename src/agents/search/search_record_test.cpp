@@ -29,7 +29,7 @@ TEST(SearchRecord, KeepsWhatWasPaidFor) {
   {
     const auto record = opened(file, "one");
     ASSERT_TRUE(record->add_answers("questions", answers).ok());
-    ASSERT_TRUE(record->add_codes({"kernel", "other"}, {"code", ""}).ok());
+    ASSERT_TRUE(record->add_looks({"kernel", "other"}, {{"code", 0.1 + 0.2, 1e12}, {"", 0, 0}}).ok());
     ASSERT_TRUE(record->add_verdict("kernel", 0, verdict(0.1 + 0.2)).ok());
     ASSERT_TRUE(record->add_verdict("kernel", 2, verdict(7)).ok());
     ASSERT_TRUE(record->end_round(0, 1.5).ok());
@@ -40,9 +40,9 @@ TEST(SearchRecord, KeepsWhatWasPaidFor) {
   ASSERT_NE(record->answers("questions"), nullptr);
   EXPECT_EQ(*record->answers("questions"), answers);
   EXPECT_EQ(record->answers("others"), nullptr);
-  EXPECT_EQ(*record->code("kernel"), "code");
-  EXPECT_EQ(*record->code("other"), "");
-  EXPECT_EQ(record->code("third"), nullptr);
+  EXPECT_EQ(*record->look("kernel"), (KernelLook{"code", 0.1 + 0.2, 1e12})) << "to the last bit";
+  EXPECT_EQ(*record->look("other"), KernelLook());
+  EXPECT_EQ(record->look("third"), nullptr);
   EXPECT_EQ(record->verdict("kernel", 0)->time_us, 0.1 + 0.2) << "to the last bit";
   EXPECT_EQ(record->verdict("kernel", 0)->limiter, "dram bandwidth");
   EXPECT_EQ(record->verdict("kernel", 1), nullptr);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "agents/episode/episode.h"
 #include "agents/search/search.h"
@@ -15,42 +16,97 @@ constexpr int tag_bits = 32;
 constexpr std::chrono::milliseconds patience{200};
 // Of a limit that was undercut.
 constexpr double below_limit = 0.03;
+// Kernels of agents that may still get a verdict.
+constexpr std::size_t most_waiting = 256;
+// With a filter, beyond those that were earned.
+constexpr std::int64_t measurements_of_races = 2;
+
+std::vector<std::size_t> in_order(std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+// "block 256" and "block 128" are the same thing at two times.
+std::string without_digits(std::string name) {
+  std::erase_if(name, [](char c) { return c >= '0' && c <= '9'; });
+  return name;
+}
 
 bool cannot_be_emulated(const Verdict& verdict) { return verdict.status == VerdictStatus::unsupported; }
 
 }  // namespace
 
-// Compiled are those that the record does not know.
-Result<std::vector<std::string>> Search::codes_of(const std::vector<std::string>& kernels) {
-  std::vector<std::string> unknown;
-  for (const std::string& kernel : kernels)
-    if (record_.code(kernel) == nullptr && std::ranges::find(unknown, kernel) == unknown.end())
-      unknown.push_back(kernel);
-  if (!unknown.empty() && !spent_) KW_TRY_VOID(record_.add_codes(unknown, scorer_.code_of(unknown)));
-  std::vector<std::string> codes;
-  for (const std::string& kernel : kernels) {
-    const std::string* code = record_.code(kernel);
-    codes.push_back(code == nullptr ? "" : *code);
-  }
-  return codes;
+double Search::best_us() const {
+  if (!outcome_.best) return 0;
+  const auto& time = outcome_.candidates[static_cast<std::size_t>(*outcome_.best)].time;
+  return time ? time->us : 0;
 }
 
-// The first `most` that are new, text and code. Their judgements begin.
-Result<Search::Batch> Search::begin_batch(std::vector<Proposal> proposals, std::int64_t most, std::uint64_t tag) {
+// Compiled and modelled are those that the record does not know.
+Result<std::vector<KernelLook>> Search::look_at(const std::vector<std::string>& kernels) {
+  std::vector<std::string> unknown;
+  for (const std::string& kernel : kernels)
+    if (record_.look(kernel) == nullptr && std::ranges::find(unknown, kernel) == unknown.end())
+      unknown.push_back(kernel);
+  if (!unknown.empty() && go_on())
+    KW_TRY_VOID(record_.add_looks(unknown, scorer_.look_at(unknown, options_.looks > 0)));
+  std::vector<KernelLook> looks;
+  for (const std::string& kernel : kernels) {
+    const KernelLook* look = record_.look(kernel);
+    looks.push_back(look == nullptr ? KernelLook{} : *look);
+    unseen_ = unseen_ || look == nullptr;
+    if (options_.looks > 0 && look != nullptr && looked_.insert(kernel).second) ++outcome_.looks;
+  }
+  return looks;
+}
+
+Prospect Search::prospect_of(const Proposal& proposal, const KernelLook& look) const {
+  Prospect prospect{std::string(to_string(proposal.from)), "", look.modelled_us, look.built()};
+  if (const auto names = names_of_change_.find(proposal.kernel); names != names_of_change_.end()) {
+    for (const std::string& name : names->second) prospect.kind += without_digits(name) + ";";
+    const Candidate& parent = outcome_.candidates[static_cast<std::size_t>(proposal.parent)];
+    const KernelLook* before = record_.look(parent.proposal.kernel);
+    if (parent.time && before != nullptr && before->modelled_us > 0)
+      prospect.expected_us = parent.time->us * look.modelled_us / before->modelled_us;
+    return prospect;
+  }
+  const std::vector<Strategy> strategies = strategies_of(proposal.kernel);
+  prospect.kind = proposal.change + ": " + to_string(strategies);
+  if (reads_less(look, least_read_)) prospect.kind = "reads less";
+  if (scorer_.measures() && look.modelled_us > 0)
+    prospect.expected_us = filter_.expected_us(strategies, -1, look.modelled_us);
+  return prospect;
+}
+
+// Of those that are new, text and code, the first `most`; where the model has looked at them, the most promising, and
+// what is left over of the agents' waits for another round. Their judgements begin.
+Result<Search::Batch> Search::begin_batch(std::vector<Proposal> proposals, std::int64_t most, BatchOf of) {
+  const bool choosy = options_.looks > 0 && of != BatchOf::given;
   std::vector<Proposal> fresh;
-  std::vector<std::string> kernels;
+  if (of == BatchOf::agents) fresh.swap(waiting_);
   for (Proposal& proposal : proposals) {
-    if (proposal.from == SearchOperator::constants || proposal.from == SearchOperator::given)
-      ++outcome_.operators[index_of(proposal.from)].answers;
-    if (!known_.insert(fingerprint(proposal.kernel)).second) continue;
-    kernels.push_back(proposal.kernel);
+    OperatorStanding& standing = outcome_.operators[index_of(proposal.from)];
+    if (of != BatchOf::agents) ++standing.answers;  // an agent's answer counts without a kernel, too
+    // A change of constants may be proposed again as long as it has no verdict.
+    const std::string name = fingerprint(proposal.kernel);
+    if (of == BatchOf::agents ? !known_.insert(name).second : known_.contains(name)) continue;
+    ++standing.fresh;
     fresh.push_back(std::move(proposal));
   }
-  KW_TRY(const std::vector<std::string> codes, codes_of(kernels));
+  std::vector<std::string> kernels;
+  for (const Proposal& proposal : fresh) kernels.push_back(proposal.kernel);
+  KW_TRY(const std::vector<KernelLook> looks, look_at(kernels));
   Batch batch;
-  for (std::size_t i = 0; i < fresh.size() && static_cast<std::int64_t>(batch.proposals.size()) < most; ++i) {
-    if (!codes[i].empty() && !codes_.insert(codes[i]).second) {
+  for (const std::size_t i : choosy ? by_promise(fresh, looks) : in_order(fresh.size())) {
+    if (static_cast<std::int64_t>(batch.proposals.size()) >= most) {
+      if (choosy && of == BatchOf::agents && waiting_.size() < most_waiting) waiting_.push_back(std::move(fresh[i]));
+      continue;
+    }
+    if (of != BatchOf::agents && !known_.insert(fingerprint(fresh[i].kernel)).second) continue;
+    if (looks[i].built() && !codes_.insert(looks[i].code).second) {
       ++outcome_.twins;
+      --outcome_.operators[index_of(fresh[i].from)].fresh;
       continue;
     }
     auto verdict = record_.verdict(fresh[i].kernel, 0);
@@ -58,7 +114,7 @@ Result<Search::Batch> Search::begin_batch(std::vector<Proposal> proposals, std::
     if (verdict == nullptr) {
       if (spent_) continue;
       ++batch.missing;
-      scorer_.judge(fresh[i].kernel, box_.slot(tag << tag_bits | place));
+      scorer_.judge(fresh[i].kernel, box_.slot(static_cast<std::uint64_t>(of) << tag_bits | place));
     }
     batch.verdicts.push_back(std::move(verdict));
     batch.proposals.push_back(std::move(fresh[i]));
@@ -66,10 +122,17 @@ Result<Search::Batch> Search::begin_batch(std::vector<Proposal> proposals, std::
   return batch;
 }
 
+std::vector<std::size_t> Search::by_promise(const std::vector<Proposal>& proposals,
+                                            const std::vector<KernelLook>& looks) const {
+  std::vector<Prospect> prospects;
+  for (std::size_t i = 0; i < proposals.size(); ++i) prospects.push_back(prospect_of(proposals[i], looks[i]));
+  return most_promising(prospects, best_us(), odds_, static_cast<std::int64_t>(prospects.size()));
+}
+
 // They are recorded as they come, so that a search that is killed loses none.
 Result<void> Search::take_verdicts(std::vector<Batch*> batches) {
   for (VerdictBox::Judged& judged : box_.take()) {
-    Batch& batch = *batches.at(judged.tag >> tag_bits);
+    Batch& batch = *batches.at(batches.size() == 1 ? 0 : judged.tag >> tag_bits);
     const std::size_t place = judged.tag & ((std::uint64_t{1} << tag_bits) - 1);
     KW_TRY_VOID(record_.add_verdict(batch.proposals.at(place).kernel, 0, judged.verdict));
     batch.verdicts.at(place) = std::move(judged.verdict);
@@ -109,42 +172,78 @@ void Search::settle(Batch batch, std::vector<int>& fresh) {
     ++outcome_.verdicts;
     OperatorStanding& standing = outcome_.operators[index_of(candidate.proposal.from)];
     ++standing.verdicts;
-    if (rank_of(*candidate.verdict).right) ++standing.right;
+    const bool right = rank_of(*candidate.verdict).right;
+    if (right) ++standing.right;
+    if (candidate.verdict->compiled) {
+      const KernelLook* look = record_.look(candidate.proposal.kernel);
+      const Prospect prospect = prospect_of(candidate.proposal, look == nullptr ? KernelLook{} : *look);
+      odds_.learn(prospect.group, prospect.kind, right);
+    }
     if (const auto names = names_of_change_.find(candidate.proposal.kernel); names != names_of_change_.end())
       for (const std::string& name : names->second) {
+        if (candidate.proposal.from != SearchOperator::constants) break;
         ++constants_[name].tried;
         if (candidate.verdict->correct) ++constants_[name].right;
       }
+    if (const KernelLook* look = record_.look(candidate.proposal.kernel); look != nullptr && right)
+      if (least_read_.input_bytes == 0 || (look->modelled_us > 0 && look->input_bytes < least_read_.input_bytes))
+        least_read_ = *look;
     fresh.push_back(candidate.number);
     outcome_.candidates.push_back(std::move(candidate));
   }
 }
 
+// Measurements that the right kernels so far have earned. It may take a few kernels until there is another.
+std::int64_t Search::measurements_earned() const {
+  std::int64_t right = 0;
+  for (const Candidate& candidate : outcome_.candidates)
+    if (rank_of(*candidate.verdict).right || cannot_be_emulated(*candidate.verdict)) ++right;
+  return 1 + static_cast<std::int64_t>(options_.measured_share * static_cast<double>(right));
+}
+
+// The first ancestor: kernels that differ from it by small changes share the model's error.
+int Search::family_of(const Candidate& candidate) const {
+  const Candidate* at = &candidate;
+  while (needs_no_agent(at->proposal.from) && at->proposal.parent >= 0)
+    at = &outcome_.candidates[static_cast<std::size_t>(at->proposal.parent)];
+  return at->number;
+}
+
+// Of all right kernels that were never measured, those that promise most.
+Result<void> Search::measure_promising(const std::vector<int>& fresh) {
+  std::vector<FilteredKernel> right;
+  const bool all = options_.filter <= 0;
+  for (const Candidate& candidate : outcome_.candidates) {
+    if (!candidate.measured.empty()) continue;
+    if (all && std::ranges::find(fresh, candidate.number) == fresh.end()) continue;
+    if (const Verdict& verdict = *candidate.verdict; rank_of(verdict).right || cannot_be_emulated(verdict))
+      right.push_back({&candidate, family_of(candidate)});
+  }
+  const auto most = std::max<std::int64_t>(measurements_earned() - outcome_.measurements, 0);
+  std::vector<int> chosen;
+  for (const Candidate* candidate : filter_.promising(right, best_us(), options_.filter, most))
+    chosen.push_back(candidate->number);
+  KW_TRY_VOID(measure_once(chosen));
+  for (const int number : chosen) {
+    const Candidate& candidate = outcome_.candidates[static_cast<std::size_t>(number)];
+    const auto modelled = verdict_time(*candidate.verdict);
+    if (!candidate.measured.empty() && candidate.time && modelled)
+      filter_.learn(candidate, family_of(candidate), modelled->us, candidate.time->us);
+  }
+  // What the others may be expected to take has changed.
+  for (Candidate& candidate : outcome_.candidates) {
+    const auto modelled = verdict_time(*candidate.verdict);
+    if (!candidate.measured.empty() || !candidate.time || !modelled) continue;
+    const double us = filter_.expected_us(candidate.strategies, family_of(candidate), modelled->us);
+    candidate.time = KnownTime{us, {us, us}, false, 0};
+    population_.update(candidate);
+  }
+  return {};
+}
+
 // Times of the new candidates, and their places in the population.
 Result<void> Search::measure(const std::vector<int>& fresh) {
-  const auto at = [&](int number) -> Candidate& { return outcome_.candidates[static_cast<std::size_t>(number)]; };
-  if (scorer_.measures()) {
-    std::vector<const Candidate*> right;
-    for (const int number : fresh)
-      if (const Verdict& verdict = *at(number).verdict; rank_of(verdict).right || cannot_be_emulated(verdict))
-        right.push_back(&at(number));
-    const bool any = outcome_.best.has_value();
-    const double best_us = any ? at(*outcome_.best).time->us : 0;
-    std::vector<int> chosen;
-    for (const Candidate* candidate : filter_.promising(right, best_us, options_.filter))
-      chosen.push_back(candidate->number);
-    KW_TRY_VOID(measure_once(chosen));
-    for (const int number : fresh) {
-      Candidate& candidate = at(number);
-      const auto modelled = verdict_time(*candidate.verdict);
-      if (candidate.measured.empty() && candidate.time) {
-        const double us = filter_.expected_us(candidate.strategies, candidate.time->us);
-        candidate.time = KnownTime{us, {us, us}, false, 0};
-      } else if (candidate.time && modelled) {
-        filter_.learn(candidate, modelled->us, candidate.time->us);
-      }
-    }
-  }
+  if (scorer_.measures()) KW_TRY_VOID(measure_promising(fresh));
   for (const int number : fresh) place(number);
   return scorer_.measures() ? race() : Result<void>();
 }
@@ -212,7 +311,8 @@ Result<void> Search::race() {
       propose_best(challenger->number);
       continue;
     }
-    if (!undecided(*challenger->time, *best->time) || spent_) {
+    const bool too_many = options_.filter > 0 && outcome_.measurements >= measurements_earned() + measurements_of_races;
+    if (!undecided(*challenger->time, *best->time) || spent_ || too_many) {
       passed.insert(challenger->number);
       continue;
     }
@@ -233,16 +333,21 @@ Result<void> Search::race() {
 void Search::place(int number) {
   const Candidate& candidate = outcome_.candidates[static_cast<std::size_t>(number)];
   if (!candidate.right()) return;
-  // A task that needs only a part of its inputs has another limit, and nobody knows which.
-  const bool sure = candidate.time->measured || !scorer_.measures();
-  if (sure && candidate.time->us < outcome_.limit.us * (1 - below_limit)) outcome_.limit = {};
+  note_limit(candidate);
   if (population_.add(candidate) == Population::Place::leads)
     ++outcome_.operators[index_of(candidate.proposal.from)].leads;
   if (!scorer_.measures()) propose_best(number);
 }
 
+// A task that needs only a part of its inputs has another limit, and nobody knows which.
+void Search::note_limit(const Candidate& candidate) {
+  const bool sure = candidate.time->measured || !scorer_.measures();
+  if (sure && candidate.time->us < outcome_.limit.us * (1 - below_limit)) outcome_.limit = {};
+}
+
 void Search::propose_best(int number) {
   const Candidate& candidate = outcome_.candidates[static_cast<std::size_t>(number)];
+  note_limit(candidate);
   if (outcome_.best) {
     const Candidate& best = outcome_.candidates[static_cast<std::size_t>(*outcome_.best)];
     if (best.time && !clearly_faster(*candidate.time, *best.time)) return;

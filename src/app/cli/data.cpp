@@ -21,6 +21,7 @@
 #include "kernel/task/task_file.h"
 #include "kernel/task/task_json.h"
 #include "learn/data/leaks.h"
+#include "learn/data/search_pairs.h"
 #include "learn/data/store.h"
 #include "learn/data/trial.h"
 
@@ -38,6 +39,7 @@ struct DataArguments {
   std::string keep;
   int workers = 0;
   std::string folder;
+  std::string task;
   std::string kind;
   std::string out;
   std::string format;
@@ -233,6 +235,32 @@ void export_data(Context& context, const DataArguments& arguments) {
   std::cout << *written << " examples\n";
 }
 
+void take_from_search(Context& context, const DataArguments& arguments) {
+  const auto task = task_from_argument(arguments.task);
+  if (!task.ok()) return fail(context, task.error());
+  SearchPairOptions options;
+  if (const auto suite = suite_folder(); suite.ok()) {
+    ServiceOptions service_options;
+    service_options.pool.workers = 1;
+    CompileService service(service_options);
+    auto code = held_out_code(service, *suite);
+    if (!code.ok()) return fail(context, code.error());
+    options.held_out_code = std::move(*code);
+  }
+  const auto pairs = pairs_of_searches(arguments.folder, *task, options);
+  if (!pairs.ok()) return fail(context, pairs.error());
+  if (const auto written = write_search_store(arguments.out, *pairs); !written.ok())
+    return fail(context, written.error());
+  if (context.json)
+    return print_json({{"kernels", pairs->kernels},
+                       {"right", pairs->right},
+                       {"examples", pairs->lines.size()},
+                       {"of_constants", pairs->of_constants},
+                       {"dropped", pairs->dropped}});
+  std::cout << fmt::format("{} examples from {} kernels, of which {} are right; {} change constants alone\n",
+                           pairs->lines.size(), pairs->kernels, pairs->right, pairs->of_constants);
+}
+
 void show_leaks(Context& context, const DataArguments& arguments) {
   LeakOptions options;
   if (const auto suite = suite_folder(); suite.ok()) {
@@ -338,6 +366,17 @@ void add_stream_options(CLI::App& command, DataArguments& arguments) {
   command.add_option("--family", arguments.families, "only these families");
 }
 
+void add_from_search(CLI::App& data, Context& context) {
+  const auto arguments = std::make_shared<DataArguments>();
+  auto* command =
+      data.add_subcommand("from-search", "Makes a store of what searches have judged: slow kernels and faster ones");
+  add_json_flag(*command, context);
+  command->add_option("RECORD", arguments->folder, "what optimize --store has written")->required();
+  command->add_option("--task", arguments->task, "which task's searches")->required();
+  command->add_option("--out", arguments->out, "the new store's folder")->required();
+  command->callback([&context, arguments] { take_from_search(context, *arguments); });
+}
+
 void add_store_export(CLI::App& data, Context& context) {
   const auto arguments = std::make_shared<DataArguments>();
   auto* export_command =
@@ -409,6 +448,7 @@ void add_data_command(CLI::App& app, Context& context) {
   stats->callback([&context, arguments] { show_stats(context, *arguments); });
 
   add_store_export(*data, context);
+  add_from_search(*data, context);
   add_sakana_command(*data, context);
   add_draw_commands(*data, context);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -33,6 +34,9 @@ Result<SearchOptions> options_from(const SearchArguments& arguments) {
   options.seconds = 60 * arguments.minutes;
   options.patience = arguments.patience;
   options.filter = arguments.filter;
+  options.looks = arguments.looks;
+  options.measured_share = arguments.measured_share;
+  options.close_enough = arguments.close_enough / 100;
   options.levels = all_level_names();
   if (arguments.temperature >= 0) options.temperature = arguments.temperature;
   if (arguments.operators.empty()) return options;
@@ -40,7 +44,7 @@ Result<SearchOptions> options_from(const SearchArguments& arguments) {
   for (const std::string& name : arguments.operators) {
     const auto from = search_operator_from_name(name);
     if (!from || *from == SearchOperator::given)
-      return Error{"there is no operator '" + name + "'", "generator, optimizer, constants", {}};
+      return Error{"there is no operator '" + name + "'", "generator, optimizer, constants, edits", {}};
     options.operators.push_back(*from);
   }
   return options;
@@ -48,7 +52,7 @@ Result<SearchOptions> options_from(const SearchArguments& arguments) {
 
 bool asks_agents(const SearchOptions& options) {
   for (const SearchOperator from : options.operators)
-    if (from != SearchOperator::constants) return true;
+    if (!needs_no_agent(from)) return true;
   return false;
 }
 
@@ -109,7 +113,7 @@ struct Subject {
   std::vector<Proposal> given;
 };
 
-Result<Subject> subject_of(const SearchArguments& arguments, JudgeSession& session) {
+Result<Subject> subject_of(const SearchArguments& arguments, const SearchOptions& options, JudgeSession& session) {
   KW_TRY(Task task, task_from_argument(arguments.task));
   KW_TRY_VOID(check_reference(task));
   Subject subject;
@@ -131,6 +135,12 @@ Result<Subject> subject_of(const SearchArguments& arguments, JudgeSession& sessi
       take_library_kernel(subject.episode, std::move(with), std::move(verdict));
     }
   }
+  // The library's kernel is right already and differs from what agents write: whoever changes kernels may begin with
+  // it.
+  const bool changes =
+      std::ranges::any_of(options.operators, [](SearchOperator from) { return from != SearchOperator::generator; });
+  if (request.kernel.empty() && changes && subject.episode.naive_writer == KernelWriter::library)
+    request.kernel = subject.episode.library->kernel;
   if (!request.kernel.empty())
     subject.given.push_back({SearchOperator::given, -1, "", request.kernel, AskedNames::kept});
   return subject;
@@ -145,6 +155,7 @@ ReportFacts facts_of(const AgentModel* model, const JudgeSession& session, const
 void print_result(const SearchArguments& arguments, const SearchOptions& options, const SearchOutcome& outcome) {
   std::cout << fmt::format("\nEnded after {}, {} verdicts and {} measurements: {}.\n", duration_text(outcome.seconds),
                            outcome.verdicts, outcome.measurements, end_text(outcome, options));
+  if (outcome.looks > 0) std::cout << fmt::format("The model looked at {} kernels beforehand.\n", outcome.looks);
   if (outcome.twins > 0) std::cout << fmt::format("{} proposals became code that was judged already.\n", outcome.twins);
   if (!outcome.best) {
     std::cout << "No kernel is right.\n";
@@ -184,6 +195,14 @@ Result<void> write_results(const SearchArguments& arguments, const Task& task, c
   return write_file_atomic(arguments.out, best.proposal.kernel);
 }
 
+// What an Optimizer is told of the device.
+std::string device_facts(const DeviceProfile& profile) {
+  return fmt::format(
+      "{} ({} SMs at {:.2f} GHz, {:.0f} GB/s of memory bandwidth, {:.0f} MiB L2, {:.0f} KiB L1 and shared "
+      "memory an SM)",
+      profile.name, profile.multiprocessors, profile.clock_ghz, profile.dram_gb_per_s, profile.l2_mib, profile.l1_kib);
+}
+
 // A profile of another device than the one that measures says nothing about what that one allows.
 SearchLimit limit_of(const Task& task, JudgeSession& session) {
   const JudgeOptions& judging = session.judge().options();
@@ -220,7 +239,7 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
       ->group("Search");
   command
       .add_option("--operators", arguments.operators,
-                  "who proposes kernels to the search: generator, optimizer, constants; default: all")
+                  "who proposes kernels to the search: generator, optimizer, constants, edits; default: all")
       ->delimiter(',')
       ->group("Search");
   command
@@ -228,6 +247,26 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
                   "on a GPU, measure what the model expects within this factor of the best; 0: every right kernel")
       ->capture_default_str()
       ->check(between(0, 1'000))
+      ->group("Search");
+  command
+      .add_option(
+          "--looks", arguments.looks,
+          "let the performance model look at so many kernels for each verdict, and judge the most promising; 0: "
+          "judge what comes")
+      ->capture_default_str()
+      ->check(between(0, 1'000))
+      ->group("Search");
+  command
+      .add_option("--measured-share", arguments.measured_share,
+                  "on a GPU, at most so many measurements for each right kernel; the most promising ones are measured")
+      ->capture_default_str()
+      ->check(between(0, 100))
+      ->group("Search");
+  command
+      .add_option("--close-enough", arguments.close_enough,
+                  "end the search when the best time is within so many percent of what the device allows")
+      ->capture_default_str()
+      ->check(between(-100, 1'000))
       ->group("Search");
 }
 
@@ -241,7 +280,7 @@ std::string option_of_conversations(const CLI::App& command) {
 Result<void> run_search(Context& context, const SearchArguments& arguments) {
   KW_TRY(const SearchOptions options, options_from(arguments));
   KW_TRY(const auto session, JudgeSession::start({arguments.backend, arguments.profile, 0, true}));
-  KW_TRY(Subject subject, subject_of(arguments, *session));
+  KW_TRY(Subject subject, subject_of(arguments, options, *session));
   const std::shared_ptr<const Task> task = subject.episode.request.task;
   std::unique_ptr<AgentModel> model;
   std::unique_ptr<AnswerSource> answers;
@@ -253,11 +292,11 @@ Result<void> run_search(Context& context, const SearchArguments& arguments) {
     limits.answer_tokens = arguments.answer_tokens;
     limits.top_p = arguments.top_p;
     limits.constrain = arguments.constrain;
+    limits.device = device_facts(session->judge().options().profile);
     agents = std::make_unique<SearchAgents>(
         *answers, model->dialect(), [&](AgentRole role) { return model->adapter_of(role); }, *task, limits);
   } else if (subject.given.empty()) {
-    return Error{
-        "there is no kernel whose constants could be changed", "name one with --kernel, or --from library", {}};
+    return Error{"there is no kernel that could be changed", "name one with --kernel, or --from library", {}};
   }
   auto record = SearchRecord::in_memory();
   if (!arguments.store.empty()) {

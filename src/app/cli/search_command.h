@@ -16,6 +16,9 @@ struct SearchArguments {
   std::int64_t verdicts = 0;
   std::int64_t patience = 128;
   double filter = 1.5;
+  std::int64_t looks = 8;
+  double measured_share = 0.16;
+  double close_enough = 5;  // percent
   std::vector<std::string> operators;
 
   // As of a conversation.
