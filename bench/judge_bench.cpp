@@ -3,6 +3,7 @@
 // kernel itself kept: neither compilation nor verdict. Pin it to one core to measure one core:
 //   taskset -c 0 build/src/kernel/judge/judge_bench [--each: a line for every kernel] [--every N: of each N-th task]
 //   [--passes N: the second pass N times, for a profiler] [--small: no full sizes, as where a GPU looks at them]
+//   [--only TEXT: tasks whose name holds it]
 // Other work on the machine stretches the times, but hardly the CPU times.
 #include <algorithm>
 #include <chrono>
@@ -56,6 +57,7 @@ double compilers_cpu_ms(CompileService& service) {
 struct Arguments {
   bool each = false, small = false;
   std::size_t every = 1, passes = 1;
+  std::string only;
 };
 
 int run(const Arguments& arguments) {
@@ -79,6 +81,7 @@ int run(const Arguments& arguments) {
   double judging_cpu_ms = 0, compiling_cpu_ms = 0;
   for (std::size_t i = 0; i < suite->size(); i += arguments.every) {
     const SuiteEntry& entry = (*suite)[i];
+    if (entry.name.find(arguments.only) == std::string::npos) continue;
     for (const char* variant : {"naive.cu", "optimised.cu"}) {
       const auto path = folder / entry.name / variant;
       if (!std::filesystem::exists(path)) continue;
@@ -109,6 +112,7 @@ int run(const Arguments& arguments) {
               total / 1000, first_pass / 1000);
   for (const auto& [name, low, high] : {std::tuple("tiers 0 and 1", 0, 1), {"tiers 2 and 3", 2, 3}, {"all", 0, 3}}) {
     const auto values = column(low, high);
+    if (values.empty()) continue;
     std::printf("%-14s %4zu kernels   median %7.1f ms   90 %% within %7.1f ms   longest %7.1f ms\n", name,
                 values.size(), median(values), quantile(values, 0.9), quantile(values, 1));
   }
@@ -134,6 +138,7 @@ int main(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "--each") arguments.each = true;
     if (argument == "--small") arguments.small = true;
+    if (argument == "--only" && i + 1 < argc) arguments.only = argv[i + 1];
     if (argument == "--every") arguments.every = number(i + 1);
     if (argument == "--passes") arguments.passes = number(i + 1);
   }
