@@ -250,6 +250,10 @@ bool GpuWorker::has_inputs(std::uint64_t id) const {
   return std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& each) { return each.first == id; });
 }
 
+bool GpuWorker::has_module(std::uint64_t id) const {
+  return std::find(modules_.begin(), modules_.end(), id) != modules_.end();
+}
+
 GpuAnswer<Nothing> GpuWorker::load_inputs(const InputPack& pack, Milliseconds limit) {
   const auto known =
       std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& each) { return each.first == pack.id(); });

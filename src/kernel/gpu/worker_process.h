@@ -90,6 +90,7 @@ class GpuWorker {
   bool is_usable() const { return usable_; }
   bool is_fresh() const { return !used_; }
   bool has_inputs(std::uint64_t id) const;
+  bool has_module(std::uint64_t id) const;
   void retire() { give_up(); }  // when it may have been harmed
 
   // Loaded unless it is there already, beside others that were used not long ago.

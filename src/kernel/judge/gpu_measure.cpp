@@ -79,16 +79,24 @@ bool GpuTrial::measure_size(std::size_t train_size) {
   request.candidate = {kernel_.id, std::move(plan).value()};
   request.samples = full->timed_samples;
   request.budget_ms = budget_ms;
+  // What has to be loaded is loaded before the turn alone, in which everybody else waits.
+  if (!worker_.has_inputs(full->inputs->id()) &&
+      !accept(in_turn([&] { return worker_.load_inputs(*full->inputs, load_limit); }), "load"))
+    return false;
+  if (naive != nullptr && naive->plans[train_size]) {
+    if (!worker_.has_module(naive->kernel.id) &&
+        !accept(in_turn([&] { return worker_.load_module(naive->kernel.module(), load_limit); }), "load"))
+      return false;
+    request.baseline = TimedPlan{naive->kernel.id, *naive->plans[train_size]};
+  }
   GpuAnswer<TimeReply> answer;
   {
     stage("between");
     const AloneTurn turn(backend_.pool_->turns());
     stage("wait to be alone");
+    // Nearly always there already: this says that they are used.
     if (!accept(worker_.load_inputs(*full->inputs, load_limit), "load")) return false;
-    if (naive != nullptr && naive->plans[train_size]) {
-      if (!accept(worker_.load_module(naive->kernel.module(), load_limit), "load")) return false;
-      request.baseline = TimedPlan{naive->kernel.id, *naive->plans[train_size]};
-    }
+    if (request.baseline && !accept(worker_.load_module(naive->kernel.module(), load_limit), "load")) return false;
     const double about_ms = about_us_.at(train_size) / 1000;
     if (about_ms > slow_ms) request.least_rounds = request.most_rounds = request.input_sets = 1;
     const auto limit =
