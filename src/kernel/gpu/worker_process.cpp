@@ -250,10 +250,6 @@ bool GpuWorker::has_inputs(std::uint64_t id) const {
   return std::any_of(inputs_.begin(), inputs_.end(), [&](const auto& each) { return each.first == id; });
 }
 
-bool GpuWorker::has_module(std::uint64_t id) const {
-  return std::find(modules_.begin(), modules_.end(), id) != modules_.end();
-}
-
 GpuAnswer<Nothing> GpuWorker::load_inputs(const InputPack& pack, Milliseconds limit) {
   const auto known =
       std::find_if(inputs_.begin(), inputs_.end(), [&](const auto& each) { return each.first == pack.id(); });
@@ -292,8 +288,13 @@ GpuAnswer<std::vector<RunReply>> GpuWorker::run(const std::vector<RunRequest>& r
   return answer;
 }
 
-GpuAnswer<TimeReply> GpuWorker::time(const TimeRequest& request, Milliseconds limit) {
-  return decoded<TimeReply>(ask(GpuCommand::time, encode(request), limit), decode_time_reply);
+GpuAnswer<Nothing> GpuWorker::lay_out_timing(const TimeRequest& request, Milliseconds limit) {
+  const auto answer = ask(GpuCommand::lay_out_timing, encode(request), limit);
+  return {answer.end, answer.text, {}};
+}
+
+GpuAnswer<TimeReply> GpuWorker::time(Milliseconds limit) {
+  return decoded<TimeReply>(ask(GpuCommand::time, "", limit), decode_time_reply);
 }
 
 GpuAnswer<CounterReport> GpuWorker::profile(const RunRequest& request, Milliseconds limit) {

@@ -90,7 +90,6 @@ class GpuWorker {
   bool is_usable() const { return usable_; }
   bool is_fresh() const { return !used_; }
   bool has_inputs(std::uint64_t id) const;
-  bool has_module(std::uint64_t id) const;
   void retire() { give_up(); }  // when it may have been harmed
 
   // Loaded unless it is there already, beside others that were used not long ago.
@@ -98,7 +97,9 @@ class GpuWorker {
   void forget_module(std::uint64_t id);
   GpuAnswer<Nothing> load_inputs(const InputPack& pack, Milliseconds limit);
   GpuAnswer<std::vector<RunReply>> run(const std::vector<RunRequest>& requests, Milliseconds limit);
-  GpuAnswer<TimeReply> time(const TimeRequest& request, Milliseconds limit);
+  // In two steps, because only the second one has to be alone on the device. Nothing else may come between them.
+  GpuAnswer<Nothing> lay_out_timing(const TimeRequest& request, Milliseconds limit);
+  GpuAnswer<TimeReply> time(Milliseconds limit);
   GpuAnswer<CounterReport> profile(const RunRequest& request, Milliseconds limit);
   GpuAnswer<TransferRates> transfer_rates(Milliseconds limit);
 
