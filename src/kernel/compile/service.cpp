@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/hash.h"
 #include "kernel/compile/compiler.h"
@@ -176,9 +177,19 @@ constexpr std::string_view plain_headers[] = {"cuda_fp16.h",
                                               "kw_host_compiler.h",
                                               "device_launch_parameters.h"};
 
-bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+// Whether a name begins so: `tex2D` and `__surf_read`, but not `constexpr`.
+bool has_name_with(std::string_view text, std::string_view beginning) {
+  for (std::size_t at = text.find(beginning); at != std::string_view::npos; at = text.find(beginning, at + 1)) {
+    std::size_t before = at;
+    while (before > 0 && text[before - 1] == '_') --before;
+    if (before == 0 || std::isalnum(static_cast<unsigned char>(text[before - 1])) == 0) return true;
+  }
+  return false;
+}
+
+bool may_need_runtime(std::string_view line) {
+  return line.find("cuda") != std::string_view::npos || line.find("<<<") != std::string_view::npos ||
+         has_name_with(line, "tex") || has_name_with(line, "surf");
 }
 
 // NVRTC's --minimal leaves out textures, surfaces and everything named cuda...: a sixth of the time for a small kernel.
@@ -189,7 +200,7 @@ bool needs_no_runtime(std::string_view canonical_source) {
     const std::string_view line = canonical_source.substr(0, canonical_source.find('\n'));
     canonical_source.remove_prefix(std::min(canonical_source.size(), line.size() + 1));
     if (line.substr(0, include.size()) != include) {
-      if (has_any(line, {"cuda", "tex", "surf", "<<<"})) return false;
+      if (may_need_runtime(line)) return false;
       continue;
     }
     const std::size_t open = line.find_first_of("<\"");

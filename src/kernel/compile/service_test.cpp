@@ -54,6 +54,19 @@ TEST(CompileService, CompilesAPlainKernel) {
   EXPECT_GT(result.compile_ms, 0);
 }
 
+// --minimal spares a seventh of a small compilation.
+TEST(CompileService, LeavesOutTheRuntimeWhereNothingNamesIt) {
+  const auto is_minimal = [](const std::string& source) {
+    const auto options = nvrtc_options(request_for(source), source);
+    return std::find(options.begin(), options.end(), "--minimal") != options.end();
+  };
+  EXPECT_TRUE(is_minimal(scale_kernel));
+  EXPECT_TRUE(is_minimal("constexpr\nint\nblock = 256; struct Context { int cortex; };\n"));
+  for (const char* line : {"tex2D", "texture", "__texture_type__", "surf1Dwrite", "cudaTextureObject_t", "my_cuda"})
+    EXPECT_FALSE(is_minimal(std::string("constexpr\nint\nn = 1;\n") + line + "\n(a);\n")) << line;
+  EXPECT_FALSE(is_minimal("k<<<1, 2>>>();\n"));
+}
+
 TEST(CompileService, CompilesForEveryArchitecture) {
   for (const GpuArchitecture architecture : all_architectures) {
     CompileRequest request = request_for(scale_kernel);

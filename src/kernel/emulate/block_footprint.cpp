@@ -1,6 +1,7 @@
 #include "kernel/emulate/block_footprint.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "kernel/emulate/warp.h"
@@ -9,22 +10,32 @@ namespace kw {
 namespace {
 
 constexpr std::size_t joined_at = 4096;  // ranges: then they are sorted, so that loops do not pile them up
+constexpr std::size_t looked_back = 4;   // a loop goes along a few arrays in turns
 
 void add_range(std::vector<AddressRange>& ranges, std::uint64_t begin, std::uint64_t end) {
-  if (!ranges.empty() && ranges.back().end == begin) {
-    ranges.back().end = end;
+  for (std::size_t back = 1; back <= std::min(looked_back, ranges.size()); ++back) {
+    AddressRange& known = ranges[ranges.size() - back];
+    if (known.begin <= begin && end <= known.end) return;
+    if (known.end != begin) continue;
+    known.end = end;
     return;
   }
   ranges.push_back({begin, end});
 }
 
+// Doubling: a block that goes to very many places is sorted a few times only.
+void join_many(std::vector<AddressRange>& ranges, std::size_t before) {
+  const std::size_t size = ranges.size();
+  if (size > before && size >= joined_at && std::bit_floor(size) > before) join_ranges(ranges);
+}
+
 void add_lanes(std::vector<AddressRange>& ranges, const ObservedAccess& access) {
+  const std::size_t before = ranges.size();
   for (LaneMask left = access.active; left != 0; left &= left - 1) {
     const std::uint64_t begin = access.addresses[static_cast<std::size_t>(__builtin_ctz(left))];
     add_range(ranges, begin, begin + access.bytes);
   }
-  // Doubling: a block that stores to very many places is sorted a few times only.
-  if (ranges.size() >= joined_at && (ranges.size() & (ranges.size() - 1)) == 0) join_ranges(ranges);
+  join_many(ranges, before);
 }
 
 bool writes(const Instruction& in, const Program& program) {
@@ -98,17 +109,19 @@ void FootprintRecorder::note_accesses(Warp& warp, const Instruction& in, LaneMas
 // What the host has cleared is defined, and yet another block may have been the one to write it.
 void FootprintRecorder::note_loaded(const ObservedAccess& access, std::vector<AddressRange>& into) const {
   const Allocation* allocation = nullptr;
+  const std::size_t before = into.size();
   for (LaneMask left = access.active; left != 0; left &= left - 1) {
     const std::uint64_t address = access.addresses[static_cast<std::size_t>(__builtin_ctz(left))];
     if (allocation == nullptr || !allocation->holds(address, access.bytes)) allocation = memory_.find(address);
     if (allocation == nullptr || allocation->right != MemoryAccessRight::read_write) continue;
     add_range(into, address, address + access.bytes);
   }
-  if (into.size() >= joined_at && (into.size() & (into.size() - 1)) == 0) join_ranges(into);
+  join_many(into, before);
 }
 
 void FootprintRecorder::note_lacking(const ObservedAccess& access, std::vector<AddressRange>& into) const {
   const Allocation* allocation = nullptr;
+  const std::size_t before = into.size();
   for (LaneMask left = access.active; left != 0; left &= left - 1) {
     const std::uint64_t address = access.addresses[static_cast<std::size_t>(__builtin_ctz(left))];
     if (allocation == nullptr || !allocation->holds(address, access.bytes)) allocation = memory_.find(address);
@@ -119,7 +132,7 @@ void FootprintRecorder::note_lacking(const ObservedAccess& access, std::vector<A
         std::all_of(defined, defined + access.bytes, [](std::byte mark) { return mark == std::byte{1}; });
     if (!whole) add_range(into, address, address + access.bytes);
   }
-  if (into.size() >= joined_at && (into.size() & (into.size() - 1)) == 0) join_ranges(into);
+  join_many(into, before);
 }
 
 std::map<std::uint64_t, BlockFootprint> FootprintRecorder::take() {

@@ -10,7 +10,6 @@
 namespace kw {
 namespace {
 
-constexpr std::size_t host_padding_bytes = 64;  // vector loads may look behind the end
 constexpr std::uint64_t address_limit = std::uint64_t{1} << 47;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -45,8 +44,11 @@ Result<void> DeviceMemory::insert(std::uint64_t base, std::uint64_t bytes, std::
   if (lazy) {
     allocation->data = std::move(mapped.data);
     allocation->defined = std::move(mapped.defined);
-    allocation->lazy = std::make_unique<LazyPages>(bytes, allocation->data.get(), allocation->defined.get(),
-                                                   std::move(mapped.source), budget_);
+    if (mapped.shared != nullptr)
+      allocation->lazy = std::make_unique<LazyPages>(std::move(mapped.shared), budget_);
+    else
+      allocation->lazy = std::make_unique<LazyPages>(bytes, allocation->data.get(), allocation->defined.get(),
+                                                     std::move(mapped.source), budget_);
     allocation->fully_defined = allocation->defined == nullptr;
   } else {
     allocation->data = HostMemory(new std::byte[bytes + host_padding_bytes]());
@@ -81,7 +83,7 @@ Result<std::uint64_t> DeviceMemory::insert_mapped(std::uint64_t bytes, std::stri
 Result<std::uint64_t> DeviceMemory::allocate_tiled(std::uint64_t bytes, std::string name, MemoryAccessRight right,
                                                    std::string_view tile) {
   KW_TRY(HostMemory data, map_lazily(bytes + host_padding_bytes, tile));
-  return insert_mapped(bytes, std::move(name), right, {std::move(data), {}, nullptr});
+  return insert_mapped(bytes, std::move(name), right, {std::move(data), {}, nullptr, nullptr});
 }
 
 Result<std::uint64_t> DeviceMemory::allocate_untouched(std::uint64_t bytes, std::string name, MemoryAccessRight right) {
@@ -91,13 +93,27 @@ Result<std::uint64_t> DeviceMemory::allocate_untouched(std::uint64_t bytes, std:
 Result<std::uint64_t> DeviceMemory::allocate_drawn(std::uint64_t bytes, std::string name, MemoryAccessRight right,
                                                    std::shared_ptr<const PageSource> source) {
   KW_TRY(HostMemory data, map_lazily(bytes + host_padding_bytes, {}));
-  return insert_mapped(bytes, std::move(name), right, {std::move(data), {}, std::move(source)});
+  return insert_mapped(bytes, std::move(name), right, {std::move(data), {}, std::move(source), nullptr});
+}
+
+Result<std::uint64_t> DeviceMemory::allocate_shared(std::string name, std::shared_ptr<SharedPages> pages) {
+  HostMemory data(pages->data(), HostMemoryRelease{0, true});
+  const std::uint64_t bytes = pages->bytes();
+  return insert_mapped(bytes, std::move(name), MemoryAccessRight::read_only,
+                       {std::move(data), {}, nullptr, std::move(pages)});
+}
+
+Result<void> DeviceMemory::part(Allocation& allocation, WorkBudget* budget) {
+  const std::shared_ptr<const PageSource> source = allocation.lazy->shared()->source();
+  KW_TRY(allocation.data, map_lazily(allocation.bytes + host_padding_bytes, {}));
+  allocation.lazy = std::make_unique<LazyPages>(allocation.bytes, allocation.data.get(), nullptr, source, budget);
+  return {};
 }
 
 Result<std::uint64_t> DeviceMemory::allocate_blank(std::uint64_t bytes, std::string name, MemoryAccessRight right) {
   KW_TRY(HostMemory data, map_lazily(bytes + host_padding_bytes, {}));
   KW_TRY(HostMemory defined, map_lazily(bytes + host_padding_bytes, {}));
-  return insert_mapped(bytes, std::move(name), right, {std::move(data), std::move(defined), nullptr});
+  return insert_mapped(bytes, std::move(name), right, {std::move(data), std::move(defined), nullptr, nullptr});
 }
 
 void DeviceMemory::discard_writes() {
@@ -131,6 +147,7 @@ Result<void> DeviceMemory::keep_writes() {
 
 Result<void> DeviceMemory::touch(Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool write) const {
   if (allocation.lazy == nullptr || bytes == 0) return {};
+  if (write && allocation.lazy->shared() != nullptr) KW_TRY_VOID(part(allocation, budget_));
   const std::uint64_t fresh = allocation.lazy->touch(offset, bytes, write);
   KW_TRY_VOID(charge(WorkKind::memory_bytes, 0, fresh * work_cost::new_page));
   if (write && !allocation.lazy->hold(fresh)) return budget_->exceeded_error();
@@ -219,8 +236,9 @@ Result<void> DeviceMemory::copy(std::uint64_t target, std::uint64_t source, std:
   KW_TRY(Allocation * to, range(target, bytes));
   KW_TRY(Allocation * from, range(source, bytes));
   KW_TRY_VOID(charge(WorkKind::memory_bytes, bytes, 2 * byte_units(bytes)));
-  KW_TRY_VOID(touch(*from, source - from->base, bytes, false));
+  // In this order: the two may be the same, and what is written may first have to be parted from what others see.
   KW_TRY_VOID(touch(*to, target - to->base, bytes, true));
+  KW_TRY_VOID(touch(*from, source - from->base, bytes, false));
   std::memmove(to->data.get() + (target - to->base), from->data.get() + (source - from->base), bytes);
   if (to->defined == nullptr) return {};
   std::byte* const defined = to->defined.get() + (target - to->base);

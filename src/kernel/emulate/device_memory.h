@@ -70,7 +70,9 @@ class DeviceMemory {
   // The same with real contents, which the source makes page by page.
   Result<std::uint64_t> allocate_drawn(std::uint64_t bytes, std::string name, MemoryAccessRight right,
                                        std::shared_ptr<const PageSource> source);
-  // The same, and undefined until written, as allocate().
+  // The same, in memory that others show at the same time.
+  Result<std::uint64_t> allocate_shared(std::string name, std::shared_ptr<SharedPages> pages);
+  // As allocate_untouched(), and undefined until written, as allocate().
   Result<std::uint64_t> allocate_blank(std::uint64_t bytes, std::string name, MemoryAccessRight right);
   // All these as they were at first, or at keep_writes(); what was written since is gone, and so is the memory it took.
   void discard_writes();
@@ -102,6 +104,7 @@ class DeviceMemory {
   struct Mapped {
     HostMemory data, defined;
     std::shared_ptr<const PageSource> source;
+    std::shared_ptr<SharedPages> shared;
   };
   struct Kept {
     Allocation* allocation = nullptr;
@@ -112,6 +115,8 @@ class DeviceMemory {
   Result<std::uint64_t> insert_mapped(std::uint64_t bytes, std::string name, MemoryAccessRight right, Mapped mapped);
   // The host is about to read or write: pages that were never touched get their contents.
   Result<void> touch(Allocation& allocation, std::uint64_t offset, std::uint64_t bytes, bool write) const;
+  // Contents that it shares with others become its own.
+  static Result<void> part(Allocation& allocation, WorkBudget* budget);
   Result<void> charge(WorkKind kind, std::uint64_t amount, std::uint64_t units) const;
   Result<Allocation*> range(std::uint64_t address, std::uint64_t bytes) const;
 

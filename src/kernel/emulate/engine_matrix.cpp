@@ -10,9 +10,12 @@
 #include <cstring>
 #include <limits>
 
+#include "base/check.h"
+#include "kernel/emulate/engine_matrix.h"
 #include "kernel/emulate/half_float.h"
 #include "kernel/emulate/memory_view.h"
 #include "kernel/emulate/operations.h"
+#include "kernel/emulate/work_cost.h"
 
 namespace kw {
 namespace {
@@ -27,7 +30,7 @@ struct Matrix {
   bool undefined[max_inner][max_inner];
 };
 
-int per_register(PtxType type) {
+constexpr int per_register(PtxType type) {
   if (type == PtxType::s8 || type == PtxType::u8) return 4;
   return type == PtxType::f16 || type == PtxType::bf16 ? 2 : 1;
 }
@@ -118,13 +121,27 @@ Place mma_place(const MatrixOperation& matrix, Part part, int lane, int e) {
   return {group + 8 * (reg % 2), member * per + within + reg / 2 * 4 * per};
 }
 
-Place wmma_place(int per_lane, int columns, int total, int lane, int e) {
-  int number = (lane * per_lane + e) % total;
-  return {number / columns, number % columns};
-}
+// Of wmma: all sides are powers of two, so nothing is divided.
+class WmmaPlaces {
+ public:
+  WmmaPlaces(int rows, int columns, std::size_t registers, PtxType type)
+      : per_lane_(static_cast<int>(registers) * per_register(type)),
+        last_(rows * columns - 1),
+        shift_(std::countr_zero(static_cast<unsigned>(columns))) {
+    KW_CHECK(std::has_single_bit(static_cast<unsigned>(rows)) && std::has_single_bit(static_cast<unsigned>(columns)));
+  }
+  int per_lane() const { return per_lane_; }
+  Place operator()(int lane, int e) const {
+    const int number = (lane * per_lane_ + e) & last_;
+    return {number >> shift_, number & ((1 << shift_) - 1)};
+  }
 
-template <class Where>
-void gather(Warp& warp, const std::vector<Slot>& registers, PtxType type, Matrix& into, Where where) {
+ private:
+  int per_lane_, last_, shift_;
+};
+
+template <PtxType type, class Where>
+void gather_as(Warp& warp, const std::vector<Slot>& registers, Matrix& into, Where where) {
   int count = static_cast<int>(registers.size()) * per_register(type);
   for (int e = 0; e < count; ++e) {
     LaneMask undefined = warp.undefined_of(registers[static_cast<std::size_t>(e / per_register(type))]);
@@ -133,6 +150,29 @@ void gather(Warp& warp, const std::vector<Slot>& registers, PtxType type, Matrix
       into.at[place.row][place.column] = element_value(type, get_element(warp, registers, type, lane, e));
       into.undefined[place.row][place.column] = ((undefined >> lane) & 1) != 0;
     }
+  }
+}
+
+// The type is asked for once, not for each element.
+template <class Where>
+void gather(Warp& warp, const std::vector<Slot>& registers, PtxType type, Matrix& into, Where where) {
+  switch (type) {
+    case PtxType::f16:
+      return gather_as<PtxType::f16>(warp, registers, into, where);
+    case PtxType::bf16:
+      return gather_as<PtxType::bf16>(warp, registers, into, where);
+    case PtxType::tf32:
+      return gather_as<PtxType::tf32>(warp, registers, into, where);
+    case PtxType::f32:
+      return gather_as<PtxType::f32>(warp, registers, into, where);
+    case PtxType::f64:
+      return gather_as<PtxType::f64>(warp, registers, into, where);
+    case PtxType::s8:
+      return gather_as<PtxType::s8>(warp, registers, into, where);
+    case PtxType::u8:
+      return gather_as<PtxType::u8>(warp, registers, into, where);
+    default:
+      return gather_as<PtxType::s32>(warp, registers, into, where);
   }
 }
 
@@ -170,6 +210,8 @@ void multiply(const Matrix& a, const Matrix& b, Matrix& c, int m, int n, int k) 
   }
 }
 
+}  // namespace
+
 const MatrixOperation& matrix_of(const Warp& warp, const Instruction& in) {
   return warp.frame->function->matrices[in.detail];
 }
@@ -182,8 +224,6 @@ void order_and_check(Warp& warp, const Instruction& in, LaneMask active) {
   report(warp, FindingKind::warp_sync_divergence, in, lane, 0,
          thread_text(warp, lane) + ": " + origin_of(warp, in).form + " needs all 32 lanes of the warp");
 }
-
-}  // namespace
 
 void run_mma(Warp& warp, const Instruction& in, LaneMask active) {
   order_and_check(warp, in, active);
@@ -204,8 +244,7 @@ void run_wmma(Warp& warp, const Instruction& in, LaneMask active) {
   const MatrixOperation& matrix = matrix_of(warp, in);
   static thread_local Matrix a, b, c;
   auto place = [](const std::vector<Slot>& registers, PtxType type, int rows, int columns) {
-    int per_lane = static_cast<int>(registers.size()) * per_register(type);
-    return [=](int lane, int e) { return wmma_place(per_lane, columns, rows * columns, lane, e); };
+    return WmmaPlaces(rows, columns, registers.size(), type);
   };
   gather(warp, matrix.registers_a, matrix.a, a, place(matrix.registers_a, matrix.a, matrix.m, matrix.k));
   gather(warp, matrix.registers_b, matrix.b, b, place(matrix.registers_b, matrix.b, matrix.k, matrix.n));
@@ -217,6 +256,76 @@ void run_wmma(Warp& warp, const Instruction& in, LaneMask active) {
 
 namespace {
 
+int fragment_rows(const MatrixOperation& matrix) { return matrix.fragment == 'b' ? matrix.k : matrix.m; }
+int fragment_columns(const MatrixOperation& matrix) { return matrix.fragment == 'a' ? matrix.k : matrix.n; }
+
+// Without a stride the matrix is packed.
+std::uint64_t stride_of(Warp& warp, const MatrixOperation& matrix, int lane) {
+  if (matrix.stride != no_slot) return warp.u32(matrix.stride, lane);
+  return static_cast<std::uint64_t>(matrix.a_column ? fragment_rows(matrix) : fragment_columns(matrix));
+}
+
+// A matrix that all lanes name alike, in one piece of memory where no access can go wrong and nobody looks for races.
+struct PlainMatrix {
+  const std::byte* data = nullptr;     // of the first element
+  const std::byte* defined = nullptr;  // null: all of it
+  std::uint64_t stride = 0;
+};
+
+bool all_lanes_alike(Warp& warp, const MatrixOperation& matrix, const std::uint64_t* addresses) {
+  for (int lane = 1; lane < warp_lanes; ++lane)
+    if (addresses[lane] != addresses[0] || stride_of(warp, matrix, lane) != stride_of(warp, matrix, 0)) return false;
+  return true;
+}
+
+// What it costs is charged as it is for single accesses. False, with nothing done: they have to be looked at one by
+// one.
+bool find_plain(Warp& warp, const Instruction& in, const MatrixOperation& matrix, LaneMask active, int per_lane,
+                PlainMatrix& plain) {
+  if (active != all_lanes || warp.block->copies_async || warp.worker->racy != nullptr) return false;
+  if (warp.undefined_of(in.source[0]) != 0) return false;
+  if (matrix.stride != no_slot && warp.undefined_of(matrix.stride) != 0) return false;
+  std::uint64_t addresses[warp_lanes];
+  addresses_of(warp, in, matrix.memory, addresses);
+  if (addresses[0] % 16 != 0 || !all_lanes_alike(warp, matrix, addresses)) return false;
+  plain.stride = stride_of(warp, matrix, 0);
+  const auto bytes = static_cast<std::uint64_t>(element_bytes(matrix.d));
+  const auto lines = static_cast<std::uint64_t>(matrix.a_column ? fragment_columns(matrix) : fragment_rows(matrix));
+  const auto length = static_cast<std::uint64_t>(matrix.a_column ? fragment_rows(matrix) : fragment_columns(matrix));
+  const std::uint64_t extent = ((lines - 1) * plain.stride + length) * bytes;
+  std::uint64_t address = addresses[0];
+  PtxSpace space = matrix.memory.space;
+  if (space == PtxSpace::generic) space = space_of_address(address);
+  MemoryView view;
+  if (space == PtxSpace::shared) {
+    view = view_of_shared(warp);
+  } else if (space == PtxSpace::global) {
+    Allocation* allocation = warp.worker->launch->memory->find(address);
+    if (allocation == nullptr) return false;
+    view = view_of(warp, *allocation);
+  } else {
+    return false;
+  }
+  const std::uint64_t within = address - view.base;
+  if (view.races != nullptr || address % bytes != 0 || address < view.base || within > view.bytes ||
+      extent > view.bytes - within)
+    return false;
+  bool all_defined = true;
+  for (std::uint64_t line = 0; line < lines && view.defined != nullptr; ++line) {
+    const std::byte* marks = view.defined + within + line * plain.stride * bytes;
+    if (view.shared && std::memchr(marks, shared_unmapped, length * bytes) != nullptr) return false;
+    all_defined = all_defined && std::memchr(marks, 0, length * bytes) == nullptr;
+  }
+  for (std::uint64_t line = 0; line < lines && view.allocation != nullptr && view.allocation->lazy != nullptr; ++line)
+    touch(warp, *view.allocation, within + line * plain.stride * bytes, length * bytes, false);
+  const auto accesses = static_cast<std::uint64_t>(warp_lanes) * static_cast<std::uint64_t>(per_lane);
+  warp.worker->unpaid.units += accesses * work_cost::lane_by_lane;
+  if (view.bytes > work_cost::cached_bytes) warp.worker->unpaid.units += accesses * work_cost::cold_lane;
+  plain.data = view.data + within;
+  plain.defined = all_defined ? nullptr : view.defined + within;
+  return true;
+}
+
 // Visits each element of a lane's wmma fragment with its address.
 template <class Visit>
 void for_fragment(Warp& warp, const Instruction& in, LaneMask active, Visit visit) {
@@ -227,21 +336,17 @@ void for_fragment(Warp& warp, const Instruction& in, LaneMask active, Visit visi
     report_undefined(warp, FindingKind::uninitialised_address, in, unknown & active, "the address of a matrix");
   std::uint64_t addresses[warp_lanes];
   addresses_of(warp, in, matrix.memory, addresses);
-  int rows = matrix.fragment == 'b' ? matrix.k : matrix.m;
-  int columns = matrix.fragment == 'a' ? matrix.k : matrix.n;
-  int per_lane = static_cast<int>(matrix.registers_d.size()) * per_register(matrix.d);
+  const WmmaPlaces places(fragment_rows(matrix), fragment_columns(matrix), matrix.registers_d.size(), matrix.d);
   auto bytes = static_cast<std::uint32_t>(element_bytes(matrix.d));
-  // Without a stride the matrix is packed.
-  std::uint64_t packed = static_cast<std::uint64_t>(matrix.a_column ? rows : columns);
   for (LaneMask left = active; left != 0; left &= left - 1) {
     int lane = __builtin_ctz(left);
-    std::uint64_t stride = matrix.stride == no_slot ? packed : warp.u32(matrix.stride, lane);
+    std::uint64_t stride = stride_of(warp, matrix, lane);
     if (addresses[lane] % 16 != 0) {
       report_misaligned(warp, in, lane, addresses[lane], 16);
       return;
     }
-    for (int e = 0; e < per_lane; ++e) {
-      Place place = wmma_place(per_lane, columns, rows * columns, lane, e);
+    for (int e = 0; e < places.per_lane(); ++e) {
+      Place place = places(lane, e);
       auto row = static_cast<std::uint64_t>(place.row), column = static_cast<std::uint64_t>(place.column);
       std::uint64_t index = matrix.a_column ? column * stride + row : row * stride + column;
       visit(lane, e, addresses[lane] + index * bytes, bytes);
@@ -259,13 +364,31 @@ void run_wmma_load(Warp& warp, const Instruction& in, LaneMask active) {
   std::vector<std::uint64_t> values(static_cast<std::size_t>(warp_lanes) * 64);
   std::vector<LaneMask> undefined(matrix.registers_d.size(), 0);
   int per = per_register(matrix.d);
-  for_fragment(warp, in, active, [&](int lane, int e, std::uint64_t address, std::uint32_t bytes) {
-    std::uint64_t value = 0;
-    bool unknown = false;
-    read_lane(warp, in, matrix.memory.space, address, lane, bytes, &value, unknown);
+  const auto take = [&](int lane, int e, std::uint64_t value, bool unknown) {
     values[static_cast<std::size_t>(lane * 64 + e)] = value;
     if (unknown) undefined[static_cast<std::size_t>(e / per)] |= 1u << lane;
-  });
+  };
+  const WmmaPlaces places(fragment_rows(matrix), fragment_columns(matrix), matrix.registers_d.size(), matrix.d);
+  PlainMatrix plain;
+  if (find_plain(warp, in, matrix, active, places.per_lane(), plain)) {
+    const auto bytes = static_cast<std::size_t>(element_bytes(matrix.d));
+    for (int lane = 0; lane < warp_lanes; ++lane)
+      for (int e = 0; e < places.per_lane(); ++e) {
+        const Place place = places(lane, e);
+        const auto row = static_cast<std::uint64_t>(place.row), column = static_cast<std::uint64_t>(place.column);
+        const std::uint64_t at = (matrix.a_column ? column * plain.stride + row : row * plain.stride + column) * bytes;
+        std::uint64_t value = 0;
+        std::memcpy(&value, plain.data + at, bytes);
+        take(lane, e, value, plain.defined != nullptr && std::memchr(plain.defined + at, 0, bytes) != nullptr);
+      }
+  } else {
+    for_fragment(warp, in, active, [&](int lane, int e, std::uint64_t address, std::uint32_t bytes) {
+      std::uint64_t value = 0;
+      bool unknown = false;
+      read_lane(warp, in, matrix.memory.space, address, lane, bytes, &value, unknown);
+      take(lane, e, value, unknown);
+    });
+  }
   for (std::size_t r = 0; r < matrix.registers_d.size(); ++r) {
     LaneMask& mark = warp.undefined_of(matrix.registers_d[r]);
     mark = (mark & ~active) | undefined[r];
@@ -286,66 +409,6 @@ void run_wmma_store(Warp& warp, const Instruction& in, LaneMask active) {
     LaneMask unknown = warp.undefined_of(matrix.registers_d[static_cast<std::size_t>(e / per_register(matrix.d))]);
     write_lane(warp, in, matrix.memory.space, address, lane, bytes, &value, ((unknown >> lane) & 1) != 0);
   });
-}
-
-// Matrix j of 8 x 8 halves has its row addresses in lanes 8 j .. 8 j + 7; lane l gets elements 2 (l % 4) and the next
-// of row l / 4.
-void run_ldmatrix(Warp& warp, const Instruction& in, LaneMask active) {
-  order_and_check(warp, in, active);
-  if (warp.worker->launch->options.skips_products()) return;
-  const MatrixOperation& matrix = matrix_of(warp, in);
-  std::uint64_t addresses[warp_lanes];
-  addresses_of(warp, in, matrix.memory, addresses);
-  std::uint16_t rows[4][8][8] = {};
-  bool undefined[4][8] = {};
-  int count = static_cast<int>(matrix.registers_d.size());
-  for (int lane = 0; lane < 8 * count; ++lane) {
-    if (((active >> lane) & 1) == 0) continue;
-    read_lane(warp, in, matrix.memory.space, addresses[lane], lane, 16, rows[lane / 8][lane % 8],
-              undefined[lane / 8][lane % 8]);
-  }
-  for (int j = 0; j < count; ++j) {
-    Slot slot = matrix.registers_d[static_cast<std::size_t>(j)];
-    for (LaneMask left = active; left != 0; left &= left - 1) {
-      int lane = __builtin_ctz(left);
-      int row = lane / 4, column = lane % 4 * 2;
-      std::uint32_t low = matrix.transposed ? rows[j][column][row] : rows[j][row][column];
-      std::uint32_t high = matrix.transposed ? rows[j][column + 1][row] : rows[j][row][column + 1];
-      bool unknown = matrix.transposed ? undefined[j][column] || undefined[j][column + 1] : undefined[j][row];
-      warp.u32(slot, lane) = low | (high << 16);
-      LaneMask& mark = warp.undefined_of(slot);
-      mark = (mark & ~(1u << lane)) | (LaneMask{unknown} << lane);
-    }
-  }
-}
-
-void run_stmatrix(Warp& warp, const Instruction& in, LaneMask active) {
-  order_and_check(warp, in, active);
-  if (warp.worker->launch->options.skips_products()) return;
-  const MatrixOperation& matrix = matrix_of(warp, in);
-  std::uint64_t addresses[warp_lanes];
-  addresses_of(warp, in, matrix.memory, addresses);
-  int count = static_cast<int>(matrix.registers_d.size());
-  std::uint16_t rows[4][8][8] = {};
-  bool undefined[4][8] = {};
-  for (int j = 0; j < count; ++j) {
-    Slot slot = matrix.registers_d[static_cast<std::size_t>(j)];
-    for (int lane = 0; lane < warp_lanes; ++lane) {
-      int row = lane / 4, column = lane % 4 * 2;
-      bool unknown = ((warp.undefined_of(slot) >> lane) & 1) != 0;
-      std::uint32_t bits = warp.u32(slot, lane);
-      for (int e = 0; e < 2; ++e) {
-        auto value = static_cast<std::uint16_t>(bits >> (16 * e));
-        (matrix.transposed ? rows[j][column + e][row] : rows[j][row][column + e]) = value;
-        undefined[j][matrix.transposed ? column + e : row] |= unknown;
-      }
-    }
-  }
-  for (int lane = 0; lane < 8 * count; ++lane) {
-    if (((active >> lane) & 1) == 0) continue;
-    write_lane(warp, in, matrix.memory.space, addresses[lane], lane, 16, rows[lane / 8][lane % 8],
-               undefined[lane / 8][lane % 8]);
-  }
 }
 
 }  // namespace kw

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
+
 namespace kw {
 namespace {
 
@@ -45,6 +47,7 @@ bool fill_tile_file(TileFile& file, std::string_view tile) {
 }  // namespace
 
 void HostMemoryRelease::operator()(std::byte* memory) const {
+  if (borrowed) return;
   if (mapped_bytes != 0)
     munmap(memory, mapped_bytes);
   else
@@ -70,6 +73,45 @@ Result<HostMemory> map_lazily(std::uint64_t bytes, std::string_view tile) {
   return memory;
 }
 
+Result<std::shared_ptr<SharedPages>> SharedPages::of(std::shared_ptr<const PageSource> source, std::uint64_t bytes) {
+  KW_TRY(HostMemory memory, map_lazily(bytes + host_padding_bytes, {}));
+  return std::shared_ptr<SharedPages>(new SharedPages(std::move(source), bytes, std::move(memory)));
+}
+
+SharedPages::SharedPages(std::shared_ptr<const PageSource> source, std::uint64_t bytes, HostMemory memory)
+    : source_(std::move(source)),
+      bytes_(bytes),
+      memory_(std::move(memory)),
+      states_(bytes / LazyPages::page_bytes + 1) {}
+
+void SharedPages::make(std::uint64_t page) {
+  std::atomic<std::uint8_t>& state = states_[page];
+  if (state.load(std::memory_order_acquire) == made) return;
+  std::uint8_t expected = absent;
+  if (state.compare_exchange_strong(expected, being_made, std::memory_order_acquire)) {
+    const std::uint64_t offset = page * LazyPages::page_bytes;
+    if (offset < bytes_)
+      source_->fill(offset, memory_.get() + offset, std::min(LazyPages::page_bytes, bytes_ - offset));
+    made_pages_.fetch_add(1, std::memory_order_relaxed);
+    state.store(made, std::memory_order_release);
+    state.notify_all();
+    return;
+  }
+  state.wait(being_made, std::memory_order_acquire);  // microseconds
+}
+
+std::uint64_t SharedPages::made_bytes() const {
+  return made_pages_.load(std::memory_order_relaxed) * LazyPages::page_bytes;
+}
+
+LazyPages::LazyPages(std::shared_ptr<SharedPages> shared, WorkBudget* budget)
+    : bytes_(shared->bytes()),
+      data_(shared->data()),
+      shared_(std::move(shared)),
+      read_(bytes_ / page_bytes + 1),
+      written_(bytes_ / page_bytes + 1),
+      held_(budget) {}
+
 LazyPages::LazyPages(std::uint64_t bytes, std::byte* data, std::byte* defined, std::shared_ptr<const PageSource> source,
                      WorkBudget* budget)
     : bytes_(bytes),
@@ -82,12 +124,14 @@ LazyPages::LazyPages(std::uint64_t bytes, std::byte* data, std::byte* defined, s
       held_(budget) {}
 
 std::uint64_t LazyPages::touch_new(std::uint64_t first, std::uint64_t last, bool write) {
+  KW_CHECK(shared_ == nullptr || !write);
   std::vector<bool>& pages = write ? written_ : read_;
   std::uint64_t fresh = 0;
   for (std::uint64_t page = first; page <= last; ++page) {
     if (pages[page]) continue;
     ++fresh;
     pages[page] = true;
+    if (shared_ != nullptr) shared_->make(page);
     if (source_ != nullptr && !made_[page]) {
       made_[page] = true;
       const std::uint64_t offset = page * page_bytes;
@@ -125,6 +169,7 @@ void LazyPages::discard() {
     saved_.clear();
     return;
   }
+  if (shared_ != nullptr) return read_.assign(read_.size(), false);  // so that it is charged for as others are
   madvise(data_, whole_pages(bytes_), MADV_DONTNEED);
   if (defined_ != nullptr) madvise(defined_, whole_pages(bytes_), MADV_DONTNEED);
   read_.assign(read_.size(), false);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,12 +16,15 @@
 
 namespace kw {
 
-// Host memory that is either from the heap or a mapping.
+// Host memory that is either from the heap or a mapping, or somebody else's.
 struct HostMemoryRelease {
   std::size_t mapped_bytes = 0;  // 0: from the heap
+  bool borrowed = false;
   void operator()(std::byte* memory) const;
 };
 using HostMemory = std::unique_ptr<std::byte[], HostMemoryRelease>;
+
+inline constexpr std::size_t host_padding_bytes = 64;  // vector loads may look behind the end
 
 // A mapping that shows `tile` again and again (cut to whole pages when it is over 1 MiB); zeros when it is empty.
 // Private: who writes gets a copy of the page.
@@ -34,6 +38,29 @@ class PageSource {
   virtual void fill(std::uint64_t offset, std::byte* into, std::size_t bytes) const = 0;
 };
 
+// What a source makes, in memory that many allocations show at the same time, from any thread: each page is made once.
+// Nobody may write there; DeviceMemory takes a copy of its own before it would.
+class SharedPages {
+ public:
+  static Result<std::shared_ptr<SharedPages>> of(std::shared_ptr<const PageSource> source, std::uint64_t bytes);
+
+  void make(std::uint64_t page);
+  std::byte* data() const { return memory_.get(); }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t made_bytes() const;
+  const std::shared_ptr<const PageSource>& source() const { return source_; }
+
+ private:
+  enum State : std::uint8_t { absent, being_made, made };
+  SharedPages(std::shared_ptr<const PageSource> source, std::uint64_t bytes, HostMemory memory);
+
+  std::shared_ptr<const PageSource> source_;
+  std::uint64_t bytes_ = 0;
+  HostMemory memory_;
+  std::vector<std::atomic<std::uint8_t>> states_;  // of each page
+  std::atomic<std::uint64_t> made_pages_ = 0;
+};
+
 class LazyPages {
  public:
   static constexpr std::uint64_t page_bytes = 4096;
@@ -41,6 +68,9 @@ class LazyPages {
   // `defined` is the shadow of the contents, mapped too, or null where that is not recorded. Both must outlive this.
   LazyPages(std::uint64_t bytes, std::byte* data, std::byte* defined, std::shared_ptr<const PageSource> source,
             WorkBudget* budget);
+  // That show contents which others show, too.
+  LazyPages(std::shared_ptr<SharedPages> shared, WorkBudget* budget);
+  const std::shared_ptr<SharedPages>& shared() const { return shared_; }
 
   // Says that these bytes will be read or written. How many pages are touched in this way for the first time: nearly
   // always none.
@@ -69,6 +99,7 @@ class LazyPages {
   std::byte* data_ = nullptr;
   std::byte* defined_ = nullptr;
   std::shared_ptr<const PageSource> source_;
+  std::shared_ptr<SharedPages> shared_;
   std::vector<bool> read_, written_;  // since keep(); a page that was read has its contents
   std::vector<bool> made_;            // contents from the source
   std::vector<SavedPage> saved_;      // as they were at keep()

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "kernel/emulate/device_memory.h"
 
 namespace kw {
@@ -65,6 +69,58 @@ TEST(LazyPages, VariablesAreTakenBackToo) {
   ASSERT_TRUE(memory.fill(1 << 20, 9, 64).ok());
   memory.discard_writes();
   EXPECT_EQ(memory.read(1 << 20, 1).value(), std::string(1, '\0'));
+}
+
+TEST(LazyPages, WhatIsSharedIsMadeOnceAndNobodyChangesIt) {
+  const auto source = std::make_shared<NumberedPages>();
+  const auto pages = SharedPages::of(source, (1 << 20) + 100);
+  ASSERT_TRUE(pages.ok());
+  DeviceMemory one, other;
+  const auto base = one.allocate_shared("input x", *pages);
+  ASSERT_TRUE(base.ok() && other.allocate_shared("input x", *pages).ok());
+  EXPECT_EQ(one.read(*base + 4096, 1).value(), "\x01");
+  EXPECT_EQ(other.read(*base + 4097, 1).value(), "\x01");
+  EXPECT_EQ(one.read(*base + (1 << 20) + 99, 1).value(), std::string(1, '\0'));  // page 256
+  EXPECT_EQ(source->fills, 2);
+  EXPECT_EQ((*pages)->made_bytes(), 2 * LazyPages::page_bytes);
+  // Whoever would write takes a copy of his own.
+  ASSERT_TRUE(one.keep_writes().ok());
+  ASSERT_TRUE(one.copy(*base + 4096, *base + 2 * 4096, 4).ok());
+  EXPECT_EQ(one.read(*base + 4096, 5).value(), "\x02\x02\x02\x02\x01");
+  EXPECT_EQ(one.read(*base + 3 * 4096, 1).value(), "\x03");
+  EXPECT_EQ(other.read(*base + 4096, 1).value(), "\x01");
+  one.discard_writes();
+  EXPECT_EQ(one.read(*base + 4096, 1).value(), "\x01");
+  ASSERT_TRUE(other.fill(*base, 9, 4096).ok());
+  EXPECT_EQ(one.read(*base, 1).value(), std::string(1, '\0'));
+}
+
+TEST(LazyPages, ManyThreadsMakeEachSharedPageOnce) {
+  class CountedPages : public PageSource {
+   public:
+    void fill(std::uint64_t offset, std::byte* into, std::size_t bytes) const override {
+      ++fills;
+      std::fill_n(into, bytes, static_cast<std::byte>(offset / LazyPages::page_bytes % 251));
+    }
+    mutable std::atomic<int> fills = 0;
+  };
+  const auto source = std::make_shared<CountedPages>();
+  constexpr std::uint64_t page_count = 300;
+  const auto pages = SharedPages::of(source, page_count * LazyPages::page_bytes).value();
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 8; ++thread)
+    threads.emplace_back([&] {
+      DeviceMemory memory;
+      const auto base = memory.allocate_shared("input x", pages).value();
+      for (std::uint64_t page = 0; page < page_count; ++page) {
+        const std::string read = memory.read(base + page * LazyPages::page_bytes, LazyPages::page_bytes).value();
+        wrong += read != std::string(LazyPages::page_bytes, static_cast<char>(page % 251));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(source->fills, static_cast<int>(page_count));
 }
 
 TEST(LazyPages, CopiesFromDefinedMemoryAreDefined) {

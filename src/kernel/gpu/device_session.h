@@ -18,6 +18,8 @@ namespace kw {
 // NaN in every floating-point type, and no likely result in any other.
 inline constexpr std::uint32_t poison_word = 0x7ff1fff1;
 
+class DeviceTimer;
+
 class DeviceSession {
  public:
   static Result<std::unique_ptr<DeviceSession>> open();
@@ -32,7 +34,10 @@ class DeviceSession {
   Result<std::vector<RunReply>> run(const std::vector<RunRequest>& requests);
   // The steps alone, without any of our own device code beside them: for tools that look at every launch.
   Result<void> run_bare(const RunRequest& request);
-  Result<TimeReply> time(const TimeRequest& request);
+  // Memory for the runs, filled; then the runs, which want the device for themselves.
+  Result<void> lay_out_timing(const TimeRequest& request);
+  Result<TimeReply> time();
+  void drop_timing() { timer_.reset(); }
   // Counters of the hardware for each launch of the plan. The plan is run several times.
   Result<CounterReport> profile(const RunRequest& request);
   Result<TransferRates> transfer_rates();
@@ -140,6 +145,7 @@ class DeviceSession {
   std::map<std::uint64_t, Inputs> inputs_;
   CUdeviceptr counters_ = 0;
   std::chrono::steady_clock::time_point last_timing_{};  // when it ended
+  std::shared_ptr<DeviceTimer> timer_;                   // of what is laid out
   std::uint64_t noise_ = 0;                              // seed of the next spoiling
   int shared_bytes_ = 0;                                 // that a block can ask for
   int resident_threads_ = 0;                             // of a multiprocessor

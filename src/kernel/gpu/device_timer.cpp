@@ -32,6 +32,8 @@ constexpr int spin_rounds = 100'000;    // about 200 us at full clock: long enou
 constexpr double raise_clocks_ms = 40;  // at most
 constexpr double clocks_stay_ms = 100;
 constexpr double settled = 0.01;  // relative, of successive spins
+constexpr double laid_out_ms =
+    2;  // that count as spent of a timing's budget, at most: others share the device meanwhile
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -48,8 +50,10 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 class DeviceTimer {
  public:
-  DeviceTimer(DeviceSession& session, const TimeRequest& request)
-      : session_(session), cuda_(session.cuda_), request_(request), random_(request.seed) {}
+  DeviceTimer(DeviceSession& session, TimeRequest request)
+      : session_(session), cuda_(session.cuda_), request_(std::move(request)), random_(request_.seed) {}
+  DeviceTimer(const DeviceTimer&) = delete;
+  DeviceTimer& operator=(const DeviceTimer&) = delete;
   ~DeviceTimer() {
     if (session_.outcome_ == GpuOutcome::fault) return;
     for (Subject& subject : subjects_)
@@ -57,13 +61,23 @@ class DeviceTimer {
         if (graph != nullptr) cuda_.cuGraphExecDestroy(graph);
   }
 
-  Result<TimeReply> run() {
+  // The first step.
+  Result<void> prepare() {
     const auto start = std::chrono::steady_clock::now();
     KW_TRY(inputs_, session_.inputs_at(request_.inputs));
     KW_TRY_VOID(add_subject(request_.candidate));
     if (request_.baseline) KW_TRY_VOID(add_subject(*request_.baseline));
     KW_TRY_VOID(lay_out());
     note_spent(start);
+    return {};
+  }
+
+  // The second, alone on the device.
+  Result<TimeReply> run() {
+    using namespace std::chrono;
+    spent_ms_.front() = std::min(spent_ms_.front(), laid_out_ms);
+    const auto start =
+        steady_clock::now() - duration_cast<steady_clock::duration>(duration<double, std::milli>(spent_ms_.front()));
     KW_TRY_VOID(raise_clocks());
     cuda_.cuCtxResetPersistingL2Cache();  // where there is such a thing
     note_spent(start);
@@ -438,7 +452,7 @@ class DeviceTimer {
 
   DeviceSession& session_;
   const Driver& cuda_;
-  const TimeRequest& request_;
+  const TimeRequest request_;
   Random random_;
   const DeviceSession::Inputs* inputs_ = nullptr;
   std::vector<double> spent_ms_;
@@ -454,9 +468,17 @@ class DeviceTimer {
   std::size_t waiting_ = 0;  // enqueued, not collected
 };
 
-Result<TimeReply> DeviceSession::time(const TimeRequest& request) {
-  DeviceTimer timer(*this, request);
-  return timer.run();
+Result<void> DeviceSession::lay_out_timing(const TimeRequest& request) {
+  auto timer = std::make_shared<DeviceTimer>(*this, request);
+  KW_TRY_VOID(timer->prepare());
+  timer_ = std::move(timer);
+  return {};
+}
+
+Result<TimeReply> DeviceSession::time() {
+  const auto timer = std::move(timer_);
+  if (timer == nullptr) return refused("no timing has been laid out");
+  return timer->run();
 }
 
 }  // namespace kw

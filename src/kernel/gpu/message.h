@@ -13,7 +13,16 @@
 
 namespace kw {
 
-enum class GpuCommand : std::uint64_t { load_module, load_inputs, forget_inputs, run, time, profile, transfer_rate };
+enum class GpuCommand : std::uint64_t {
+  load_module,
+  load_inputs,
+  forget_inputs,
+  run,
+  time,  // what was laid out by the command before
+  profile,
+  transfer_rate,
+  lay_out_timing
+};
 
 enum class GpuOutcome : std::uint64_t {
   done,

@@ -104,6 +104,7 @@ class Worker {
   }
 
   bool serve(GpuCommand command, const std::string& body, int file) {
+    if (command != GpuCommand::time) session_->drop_timing();
     switch (command) {
       case GpuCommand::load_module:
         return work_on(decode_module_request(body), [&](const auto& it) { return nothing(session_->load_module(it)); });
@@ -117,8 +118,13 @@ class Worker {
         });
       case GpuCommand::run:
         return work_on(decode_run_requests(body), [&](const auto& it) { return encoded(session_->run(it)); });
-      case GpuCommand::time:
-        return work_on(decode_time_request(body), [&](const auto& it) { return encoded(session_->time(it)); });
+      case GpuCommand::lay_out_timing:
+        return work_on(decode_time_request(body),
+                       [&](const auto& it) { return nothing(session_->lay_out_timing(it)); });
+      case GpuCommand::time: {
+        const auto timed = session_->time();
+        return timed.ok() ? reply(GpuOutcome::done, encode(*timed)) : answer(timed.error());
+      }
       case GpuCommand::transfer_rate: {
         const auto rates = session_->transfer_rates();
         return rates.ok() ? reply(GpuOutcome::done, encode(*rates)) : answer(rates.error());

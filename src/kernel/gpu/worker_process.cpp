@@ -288,8 +288,13 @@ GpuAnswer<std::vector<RunReply>> GpuWorker::run(const std::vector<RunRequest>& r
   return answer;
 }
 
-GpuAnswer<TimeReply> GpuWorker::time(const TimeRequest& request, Milliseconds limit) {
-  return decoded<TimeReply>(ask(GpuCommand::time, encode(request), limit), decode_time_reply);
+GpuAnswer<Nothing> GpuWorker::lay_out_timing(const TimeRequest& request, Milliseconds limit) {
+  const auto answer = ask(GpuCommand::lay_out_timing, encode(request), limit);
+  return {answer.end, answer.text, {}};
+}
+
+GpuAnswer<TimeReply> GpuWorker::time(Milliseconds limit) {
+  return decoded<TimeReply>(ask(GpuCommand::time, "", limit), decode_time_reply);
 }
 
 GpuAnswer<CounterReport> GpuWorker::profile(const RunRequest& request, Milliseconds limit) {

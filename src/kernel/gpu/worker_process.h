@@ -97,7 +97,9 @@ class GpuWorker {
   void forget_module(std::uint64_t id);
   GpuAnswer<Nothing> load_inputs(const InputPack& pack, Milliseconds limit);
   GpuAnswer<std::vector<RunReply>> run(const std::vector<RunRequest>& requests, Milliseconds limit);
-  GpuAnswer<TimeReply> time(const TimeRequest& request, Milliseconds limit);
+  // In two steps, because only the second one has to be alone on the device. Nothing else may come between them.
+  GpuAnswer<Nothing> lay_out_timing(const TimeRequest& request, Milliseconds limit);
+  GpuAnswer<TimeReply> time(Milliseconds limit);
   GpuAnswer<CounterReport> profile(const RunRequest& request, Milliseconds limit);
   GpuAnswer<TransferRates> transfer_rates(Milliseconds limit);
 

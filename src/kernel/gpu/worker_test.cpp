@@ -131,6 +131,42 @@ TEST(GpuWorker, RefusesWhatMakesNoSenseAndGoesOn) {
   EXPECT_EQ(ran.value.at(0).outputs.at(0), "12345678");
 }
 
+// A timing has two steps, and nothing may come between them: what was laid out may not lie there any more.
+TEST(GpuWorker, TimesOnlyWhatWasLaidOutJustBefore) {
+  const auto worker = started_worker();
+  const std::string empty_image = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  const std::vector<std::string> none;
+  ASSERT_TRUE(worker->load_module({7, &empty_image, &none}, patience).done());
+  const std::string bytes(4096, 'x');
+  const auto pack = InputPack::make({{bytes, bytes.size(), std::nullopt}});
+  ASSERT_TRUE(worker->load_inputs(*pack, patience).done());
+  TimeRequest timing;
+  timing.inputs = pack->id();
+  timing.candidate = {7, copying(bytes.size())};
+  timing.least_rounds = timing.most_rounds = 2;
+  EXPECT_EQ(worker->time(patience).end, GpuEnd::refused);
+  ASSERT_TRUE(worker->lay_out_timing(timing, patience).done());
+  const auto timed = worker->time(patience);
+  ASSERT_TRUE(timed.done()) << timed.text;
+  EXPECT_EQ(timed.value.candidate_us.size(), 2u);
+  ASSERT_FALSE(timed.value.candidate_outputs.empty());
+  EXPECT_EQ(timed.value.candidate_outputs[0], bytes);
+  EXPECT_EQ(worker->time(patience).end, GpuEnd::refused);
+
+  ASSERT_TRUE(worker->lay_out_timing(timing, patience).done());
+  RunRequest run;
+  run.slot = 7;
+  run.inputs = pack->id();
+  run.plan = copying(bytes.size());
+  ASSERT_TRUE(worker->run({run}, patience).done());
+  EXPECT_EQ(worker->time(patience).end, GpuEnd::refused);
+
+  timing.inputs = 12345;
+  EXPECT_EQ(worker->lay_out_timing(timing, patience).end, GpuEnd::refused);
+  EXPECT_EQ(worker->time(patience).end, GpuEnd::refused);
+  EXPECT_TRUE(worker->is_usable());
+}
+
 TEST(GpuPool, LendsFreshWorkersAndReplacesThoseThatAreKilled) {
   ::setenv("KERNELWRIGHT_LIBCUDA", KW_EMULATED_DRIVER, 1);
   GpuPoolOptions options;

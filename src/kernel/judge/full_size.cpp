@@ -18,7 +18,7 @@ class Preparation {
   Preparation(const Task& task, const SizedPlan& sized, const LoadedModule& module,
               const std::vector<CompiledKernel>& kernels, std::uint64_t seed, WorkBudget* budget)
       : task_(task), sized_(sized), module_(module), kernels_(kernels), seed_(seed), budget_(budget) {}
-  void use(const FullSizeTruth& truth) { truth_ = &truth; }
+  void use(const InputContents& inputs) { inputs_ = &inputs; }
 
   Result<PreparedPlan> run() {
     const std::size_t tile_bytes = page_bytes * (fewest_pages + seed_ % (most_pages - fewest_pages + 1));
@@ -26,7 +26,7 @@ class Preparation {
     std::size_t input = 0;
     for (const Buffer& buffer : sized_.plan.buffers) {
       std::uint64_t address = 0;
-      if (truth_ != nullptr) {
+      if (inputs_ != nullptr) {
         KW_TRY(address, allocate_real(buffer, input));
       } else if (buffer.kind == Buffer::Kind::input) {
         while (task_.inputs.at(input).is_scalar()) ++input;
@@ -64,9 +64,13 @@ class Preparation {
  private:
   // Real inputs; the rest is undefined until it is written.
   Result<std::uint64_t> allocate_real(const Buffer& buffer, std::size_t& input) {
-    if (buffer.kind == Buffer::Kind::input)
+    if (buffer.kind == Buffer::Kind::input) {
+      const auto& pages = inputs_->at(input++);
+      if (pages->bytes() == static_cast<std::uint64_t>(buffer.bytes))
+        return prepared_.memory->allocate_shared("input " + buffer.name, pages);
       return prepared_.memory->allocate_drawn(buffer.bytes, "input " + buffer.name, MemoryAccessRight::read_only,
-                                              truth_->inputs.at(input++));
+                                              pages->source());
+    }
     const char* kind = buffer.kind == Buffer::Kind::output ? "output " : "scratch ";
     return prepared_.memory->allocate_blank(buffer.bytes, kind + buffer.name, MemoryAccessRight::read_write);
   }
@@ -115,7 +119,7 @@ class Preparation {
   const std::vector<CompiledKernel>& kernels_;
   std::uint64_t seed_;
   WorkBudget* budget_;
-  const FullSizeTruth* truth_ = nullptr;
+  const InputContents* inputs_ = nullptr;
   PreparedPlan prepared_;
   std::vector<std::uint64_t> addresses_;
 };
@@ -134,10 +138,10 @@ Result<ScalarInputs> scalars_at(const Task& task, const Sizes& sizes, std::uint6
 }
 
 Result<PreparedPlan> prepare_with_real_inputs(const Task& task, const SizedPlan& plan, const LoadedModule& module,
-                                              const std::vector<CompiledKernel>& kernels, const FullSizeTruth& truth,
+                                              const std::vector<CompiledKernel>& kernels, const InputContents& inputs,
                                               WorkBudget* budget) {
   Preparation preparation(task, plan, module, kernels, 0, budget);
-  preparation.use(truth);
+  preparation.use(inputs);
   return preparation.run();
 }
 

@@ -18,9 +18,12 @@ PlanCandidate full_size_candidate(const Task& task, const SizedPlan& plan, const
                                   const std::vector<CompiledKernel>& kernels, std::uint64_t seed,
                                   WorkBudget* budget = nullptr);
 
+// Contents of a plan's inputs, in its order.
+using InputContents = std::vector<std::shared_ptr<SharedPages>>;
+
 // The same with real inputs, and with outputs and scratch memory that are undefined until they are written.
 Result<PreparedPlan> prepare_with_real_inputs(const Task& task, const SizedPlan& plan, const LoadedModule& module,
-                                              const std::vector<CompiledKernel>& kernels, const FullSizeTruth& truth,
+                                              const std::vector<CompiledKernel>& kernels, const InputContents& inputs,
                                               WorkBudget* budget);
 
 }  // namespace kw

@@ -20,7 +20,7 @@ Result<void> carry_out(const ProfiledTransfer& transfer, DeviceMemory& memory) {
 
 Result<FullSizeRun::Execution> FullSizeRun::execute(const Selection& selection) const {
   Execution execution;
-  KW_TRY(execution.plan, prepare_with_real_inputs(task_, sized_, module_, build_.compiled.kernels, *truth_, budget_));
+  KW_TRY(execution.plan, prepare());
   DeviceMemory& memory = *execution.plan.memory;
   KW_TRY_VOID(module_.place_variables(memory));
   const VariableState variables(memory, budget_);
@@ -95,8 +95,7 @@ void FullSizeRun::remember(const Selection& selection, const Execution& executio
 }
 
 Result<PreparedPlan> FullSizeRun::prepare_for_model() const {
-  KW_TRY(PreparedPlan plan,
-         prepare_with_real_inputs(task_, sized_, module_, build_.compiled.kernels, *truth_, budget_));
+  KW_TRY(PreparedPlan plan, prepare());
   plan.executed.resize(plan.steps.size());
   for (const auto& [step, blocks] : blocks_)
     for (const auto& [number, block] : blocks) plan.executed[step].push_back(block);

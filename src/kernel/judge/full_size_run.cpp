@@ -20,7 +20,9 @@ constexpr std::int64_t skim_limit = 400'000;                 // of one block
 constexpr std::size_t first_targets = 3, most_targets = 16;  // elements that blocks are looked for
 constexpr std::size_t most_writers = 4096;                   // of one element
 constexpr std::size_t most_lacking = 200'000;                // addresses that are looked up in a round
-constexpr int most_rounds = 40;                              // of launches that need each other's results
+constexpr std::uint64_t kept_input_bytes = FullSizeInput::most_kept_bytes;
+constexpr std::uint64_t held_input_bytes = 64u << 20;  // until the time has been modelled, too
+constexpr int most_rounds = 40;                        // of launches that need each other's results
 
 // Global atomics whose result is used: what a block does depends on how many came before it.
 bool takes_turns(const Program& program) {
@@ -63,6 +65,19 @@ FullSizeRun::FullSizeRun(const Task& task, const KernelBuild& build, const Loade
       budget_(budget) {
   outcome_.audit.sizes = sized.sizes;
   if (truth_->mix) outcome_.audit.inputs = name_of(*truth_->mix);
+}
+
+FullSizeRun::~FullSizeRun() {
+  for (const auto& input : truth_->inputs) input->forget_beyond(kept_input_bytes);
+}
+
+Result<PreparedPlan> FullSizeRun::prepare() const {
+  InputContents inputs;
+  for (const auto& input : truth_->inputs) {
+    KW_TRY(auto pages, input->pages());
+    inputs.push_back(std::move(pages));
+  }
+  return prepare_with_real_inputs(task_, sized_, module_, build_.compiled.kernels, inputs, budget_);
 }
 
 double FullSizeRun::left() const { return most_instructions - spent_; }
@@ -120,6 +135,8 @@ FullSizeOutcome FullSizeRun::check(bool whole) {
   } else if (found == Found::right && whole) {
     audit_everything();
   }
+  skimmed_ = {};
+  for (const auto& input : truth_->inputs) input->forget_beyond(held_input_bytes);
   return std::move(outcome_);
 }
 
@@ -163,7 +180,7 @@ void FullSizeRun::audit_everything() {
 
 // Where outputs and scratch memory lie, and whether single blocks can be run at all.
 Result<void> FullSizeRun::look_at_plan() {
-  KW_TRY(skimmed_, prepare_with_real_inputs(task_, sized_, module_, build_.compiled.kernels, *truth_, budget_));
+  KW_TRY(skimmed_, prepare());
   KW_TRY_VOID(module_.place_variables(*skimmed_.memory));  // launches may leave something in them for the next
   for (const auto& allocation : skimmed_.memory->allocations()) {
     const AddressRange range{allocation->base, allocation->base + allocation->bytes};

@@ -32,6 +32,9 @@ class FullSizeRun {
   // All must outlive it; `truth` is of the plan's sizes. `seed`: secret, and the kernel's own.
   FullSizeRun(const Task& task, const KernelBuild& build, const LoadedModule& module, const SizedPlan& sized,
               std::shared_ptr<const FullSizeTruth> truth, std::uint64_t seed, WorkBudget* budget);
+  ~FullSizeRun();
+  FullSizeRun(const FullSizeRun&) = delete;
+  FullSizeRun& operator=(const FullSizeRun&) = delete;
 
   // `whole`: in the end every block is executed, and every sampled place compared, if that is not too much work.
   FullSizeOutcome check(bool whole);
@@ -64,6 +67,7 @@ class FullSizeRun {
   };
   enum class Found { right, settled, lost };  // settled: `outcome_` says what is wrong; lost: run everything
 
+  Result<PreparedPlan> prepare() const;  // with real inputs
   Result<void> look_at_plan();
   void learn_maps();
   std::optional<std::map<std::uint64_t, BlockFootprint>> skim(std::size_t step,

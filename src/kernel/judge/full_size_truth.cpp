@@ -221,6 +221,25 @@ class Answering {
 
 }  // namespace
 
+Result<std::shared_ptr<SharedPages>> FullSizeInput::pages() const {
+  const std::lock_guard lock(mutex_);
+  if (pages_ == nullptr) {
+    KW_TRY(pages_, SharedPages::of(source_, bytes_));
+  }
+  return pages_;
+}
+
+std::uint64_t FullSizeInput::kept_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return pages_ == nullptr ? 0 : std::min(pages_->made_bytes(), most_kept_bytes);
+}
+
+void FullSizeInput::forget_beyond(std::uint64_t bytes) const {
+  std::shared_ptr<SharedPages> forgotten;  // ends after the lock
+  const std::lock_guard lock(mutex_);
+  if (pages_ != nullptr && pages_->made_bytes() > bytes) forgotten = std::move(pages_);
+}
+
 FullSizeTruths::~FullSizeTruths() {
   unwanted_ = true;
   if (working_.valid()) working_.wait();
@@ -249,6 +268,18 @@ FullSizeTruths::Answer FullSizeTruths::wait_for(std::size_t answer) {
     future = answers_.at(answer);
   }
   return future.get();
+}
+
+std::uint64_t FullSizeTruths::kept_bytes() const {
+  std::uint64_t bytes = kept_bytes_;
+  const std::lock_guard lock(mutex_);
+  for (const auto& answer : answers_) {
+    if (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) continue;
+    const Answer& made = answer.get();
+    if (!made.ok() || *made == nullptr) continue;
+    for (const auto& input : (*made)->inputs) bytes += input->kept_bytes();
+  }
+  return bytes;
 }
 
 FullSizeTruths::Answer FullSizeTruths::at(std::size_t train_size) { return wait_for(train_size); }
@@ -304,8 +335,12 @@ FullSizeTruths::Answer FullSizeTruths::make(const Sizes& sizes, std::optional<In
     if (!fair) return none;
   }
   kept_bytes_ += bytes_of_truth(*one, large);
-  for (std::size_t i = 0; i < large.size(); ++i)
-    if (!task_.inputs[i].is_scalar()) one->inputs.push_back(std::make_shared<InputPages>(std::move(large[i])));
+  for (std::size_t i = 0; i < large.size(); ++i) {
+    if (task_.inputs[i].is_scalar()) continue;
+    const std::uint64_t input_bytes = large[i].bytes();
+    one->inputs.push_back(
+        std::make_unique<FullSizeInput>(std::make_shared<InputPages>(std::move(large[i])), input_bytes));
+  }
   return std::shared_ptr<const FullSizeTruth>(std::move(one));
 }
 

@@ -22,13 +22,34 @@
 
 namespace kw {
 
+// An input, as one block after the other and one kernel after the other needs it.
+class FullSizeInput {
+ public:
+  FullSizeInput(std::shared_ptr<const PageSource> source, std::uint64_t bytes)
+      : source_(std::move(source)), bytes_(bytes) {}
+
+  // Between kernels: most look at little, and what is forgotten can be drawn again.
+  static constexpr std::uint64_t most_kept_bytes = 4u << 20;
+
+  // What was made of it so far, the same for all who ask meanwhile.
+  Result<std::shared_ptr<SharedPages>> pages() const;
+  void forget_beyond(std::uint64_t bytes) const;
+  std::uint64_t kept_bytes() const;  // once nobody looks at it
+
+ private:
+  std::shared_ptr<const PageSource> source_;
+  std::uint64_t bytes_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<SharedPages> pages_;
+};
+
 struct FullSizeTruth {
   Sizes sizes;
-  std::optional<InputMix> mix = {};                       // the inputs are unusual ones
-  std::vector<std::shared_ptr<const PageSource>> inputs;  // those that are tensors, in the task's order
-  Positions places;                                       // of each output, rising: chunks of neighbours, or all
-  std::vector<OutputTensor> truth;                        // at those places
-  std::vector<ErrorBound> bounds;                         // their unstable elements are counted as the places are
+  std::optional<InputMix> mix = {};                    // the inputs are unusual ones
+  std::vector<std::unique_ptr<FullSizeInput>> inputs;  // those that are tensors, in the task's order
+  Positions places;                                    // of each output, rising: chunks of neighbours, or all
+  std::vector<OutputTensor> truth;                     // at those places
+  std::vector<ErrorBound> bounds;                      // their unstable elements are counted as the places are
 };
 
 // The truths of one task.
@@ -49,7 +70,7 @@ class FullSizeTruths {
   Answer at(std::size_t train_size);
   // The same for unusual inputs; null where they are no fair question.
   Answer unusual(std::size_t train_size, InputMix mix);
-  std::uint64_t kept_bytes() const { return kept_bytes_; }  // of what was computed
+  std::uint64_t kept_bytes() const;  // of what was computed, and of the inputs' pages
 
  private:
   Answer make(const Sizes& sizes, std::optional<InputMix> mix);
@@ -61,7 +82,7 @@ class FullSizeTruths {
   bool jumps_ = false, may_be_elementwise_ = true;
   std::vector<double> relative_;
   std::set<InputKind> fair_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::shared_future<Answer>> answers_;  // by train size; then by train size and mix
   std::atomic<std::uint64_t> kept_bytes_ = 0;
   std::atomic<bool> unwanted_ = false;  // nobody waits any more

@@ -85,21 +85,28 @@ bool GpuTrial::measure_size(std::size_t train_size) {
   request.candidate = {kernel_.id, std::move(plan).value()};
   request.samples = full->timed_samples;
   request.budget_ms = budget_ms;
-  GpuAnswer<TimeReply> answer;
+  const double about_ms = about_us_.at(train_size) / 1000;
+  if (about_ms > slow_ms) request.least_rounds = request.most_rounds = request.input_sets = 1;
+  const auto limit =
+      (start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)) + data_.naive_limit(train_size)) *
+      backend_.options_.patience;
+  stage("between");
   {
-    stage("between");
-    const AloneTurn turn(backend_.pool_->turns());
-    stage("wait to be alone");
+    // What need not be alone: everybody else waits for the turn that is.
+    const SharedTurn turn(backend_.pool_->turns());
     if (!accept(worker_.load_inputs(*full->inputs, load_limit), "load")) return false;
     if (naive != nullptr && naive->plans[train_size]) {
       if (!accept(worker_.load_module(naive->kernel.module(), load_limit), "load")) return false;
       request.baseline = TimedPlan{naive->kernel.id, *naive->plans[train_size]};
     }
-    const double about_ms = about_us_.at(train_size) / 1000;
-    if (about_ms > slow_ms) request.least_rounds = request.most_rounds = request.input_sets = 1;
-    const auto limit =
-        start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)) + data_.naive_limit(train_size);
-    answer = worker_.time(request, limit * backend_.options_.patience);
+    if (!accept(worker_.lay_out_timing(request, limit), where)) return false;
+  }
+  stage("load, lay out");
+  GpuAnswer<TimeReply> answer;
+  {
+    const AloneTurn turn(backend_.pool_->turns());
+    stage("wait to be alone");
+    answer = worker_.time(limit);
     stage("alone on the GPU");
     static constexpr const char* names[] = {"timer: lay out", "timer: clocks", "timer: warm up",
                                             "timer: graphs",  "timer: rounds", "timer: look after"};
