@@ -4,6 +4,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "agents/agent/prompt_values.h"
 #include "agents/grammar/stream.h"
@@ -235,18 +236,23 @@ void export_data(Context& context, const DataArguments& arguments) {
   std::cout << *written << " examples\n";
 }
 
+// What the kernels of its held-out tasks compile to; nothing where there is no suite.
+Result<std::set<std::string>> code_of_the_suite() {
+  const auto suite = suite_folder();
+  if (!suite.ok()) return std::set<std::string>();
+  ServiceOptions options;
+  options.pool.workers = 1;
+  CompileService service(options);
+  return held_out_code(service, *suite);
+}
+
 void take_from_search(Context& context, const DataArguments& arguments) {
   const auto task = task_from_argument(arguments.task);
   if (!task.ok()) return fail(context, task.error());
   SearchPairOptions options;
-  if (const auto suite = suite_folder(); suite.ok()) {
-    ServiceOptions service_options;
-    service_options.pool.workers = 1;
-    CompileService service(service_options);
-    auto code = held_out_code(service, *suite);
-    if (!code.ok()) return fail(context, code.error());
-    options.held_out_code = std::move(*code);
-  }
+  auto code = code_of_the_suite();
+  if (!code.ok()) return fail(context, code.error());
+  options.held_out_code = std::move(*code);
   const auto pairs = pairs_of_searches(arguments.folder, *task, options);
   if (!pairs.ok()) return fail(context, pairs.error());
   if (const auto written = write_search_store(arguments.out, *pairs); !written.ok())
@@ -263,14 +269,9 @@ void take_from_search(Context& context, const DataArguments& arguments) {
 
 void show_leaks(Context& context, const DataArguments& arguments) {
   LeakOptions options;
-  if (const auto suite = suite_folder(); suite.ok()) {
-    ServiceOptions service_options;
-    service_options.pool.workers = 1;
-    CompileService service(service_options);
-    auto code = held_out_code(service, *suite);
-    if (!code.ok()) return fail(context, code.error());
-    options.held_out_code = std::move(*code);
-  }
+  auto code = code_of_the_suite();
+  if (!code.ok()) return fail(context, code.error());
+  options.held_out_code = std::move(*code);
   const auto report = check_leaks(arguments.folder, options);
   if (!report.ok()) return fail(context, report.error());
   context.exit_code = report->leaks_found == 0 ? exit_good : exit_not_good;
