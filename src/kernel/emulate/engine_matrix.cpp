@@ -364,8 +364,9 @@ void run_wmma_load(Warp& warp, const Instruction& in, LaneMask active) {
   std::vector<std::uint64_t> values(static_cast<std::size_t>(warp_lanes) * 64);
   std::vector<LaneMask> undefined(matrix.registers_d.size(), 0);
   int per = per_register(matrix.d);
+  const auto number = [](int lane, int e) { return static_cast<std::size_t>(lane) * 64 + static_cast<std::size_t>(e); };
   const auto take = [&](int lane, int e, std::uint64_t value, bool unknown) {
-    values[static_cast<std::size_t>(lane * 64 + e)] = value;
+    values[number(lane, e)] = value;
     if (unknown) undefined[static_cast<std::size_t>(e / per)] |= 1u << lane;
   };
   const WmmaPlaces places(fragment_rows(matrix), fragment_columns(matrix), matrix.registers_d.size(), matrix.d);
@@ -395,7 +396,7 @@ void run_wmma_load(Warp& warp, const Instruction& in, LaneMask active) {
     for (LaneMask left = active; left != 0; left &= left - 1) {
       int lane = __builtin_ctz(left);
       for (int e = static_cast<int>(r) * per; e < (static_cast<int>(r) + 1) * per; ++e)
-        set_element(warp, matrix.registers_d, matrix.d, lane, e, values[static_cast<std::size_t>(lane * 64 + e)]);
+        set_element(warp, matrix.registers_d, matrix.d, lane, e, values[number(lane, e)]);
     }
   }
 }

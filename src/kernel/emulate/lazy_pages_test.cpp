@@ -109,6 +109,7 @@ TEST(LazyPages, ManyThreadsMakeEachSharedPageOnce) {
   const auto pages = SharedPages::of(source, page_count * LazyPages::page_bytes).value();
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int thread = 0; thread < 8; ++thread)
     threads.emplace_back([&] {
       DeviceMemory memory;
