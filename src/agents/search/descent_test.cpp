@@ -43,8 +43,7 @@ Found descent(const std::vector<DescentStart>& starts, std::size_t most_looks, s
   const NextMove next = [](const std::string& kernel, const KnownKernel& known, Random& chance) {
     return next_constant_move(kernel, {}, known, chance);
   };
-  auto finds = descend(
-      starts, next, [](const std::string&) { return false; }, looks, random);
+  auto finds = descend(starts, next, [](const std::string&) { return false; }, looks, random);
   EXPECT_TRUE(finds.ok());
   made.finds = std::move(finds).value();
   return made;
