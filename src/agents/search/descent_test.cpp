@@ -35,8 +35,8 @@ Found descent(const std::vector<DescentStart>& starts, std::size_t most_looks, s
   Random random(seed);
   const DescentLooks looks{[&](const std::vector<std::string>& texts) -> Result<std::vector<KernelLook>> {
                              made.looks += texts.size();
-                             std::vector<KernelLook> seen;
-                             for (const std::string& text : texts) seen.push_back(look(text));
+                             std::vector<KernelLook> seen(texts.size());
+                             for (std::size_t i = 0; i < texts.size(); ++i) seen[i] = look(texts[i]);
                              return seen;
                            },
                            [&] { return made.looks < most_looks; }};
