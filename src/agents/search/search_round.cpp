@@ -63,9 +63,11 @@ Result<std::vector<KernelLook>> Search::look_at(const std::vector<std::string>& 
 
 Prospect Search::prospect_of(const Proposal& proposal, const KernelLook& look) const {
   Prospect prospect{std::string(to_string(proposal.from)), "", look.modelled_us, look.built()};
-  if (const auto names = names_of_change_.find(proposal.kernel); names != names_of_change_.end()) {
+  // An agent may write the very text of a change.
+  const auto names = needs_no_agent(proposal.from) ? names_of_change_.find(proposal.kernel) : names_of_change_.end();
+  if (names != names_of_change_.end()) {
     for (const std::string& name : names->second) prospect.kind += without_digits(name) + ";";
-    const Candidate& parent = outcome_.candidates[static_cast<std::size_t>(proposal.parent)];
+    const Candidate& parent = outcome_.candidates.at(static_cast<std::size_t>(proposal.parent));
     const KernelLook* before = record_.look(parent.proposal.kernel);
     if (parent.time && before != nullptr && before->modelled_us > 0)
       prospect.expected_us = parent.time->us * look.modelled_us / before->modelled_us;

@@ -235,6 +235,32 @@ TEST(Search, AgentsAndConstantsTogether) {
   EXPECT_GE(outcome.niches.size(), 2u) << "with and without shared memory";
 }
 
+// To the model all kernels are nearly alike, so that many changes are worth a verdict and few get one.
+class FlatScorer : public LandscapeScorer {
+ public:
+  FlatScorer() : LandscapeScorer(0, true) {}
+  std::vector<KernelLook> look_at(const std::vector<std::string>& kernels, bool) override {
+    std::vector<KernelLook> looks;
+    for (const std::string& kernel : kernels)
+      looks.push_back({kernel, 10 * std::pow(1.004, landscape_distance(kernel)), 0});
+    return looks;
+  }
+};
+
+// The Generator may write the very text of a change that got no verdict. That has no parent.
+TEST(Search, AnAnswerMayBeTheTextOfAChange) {
+  SearchOptions options;
+  options.verdicts = 40;
+  options.operators = {SearchOperator::generator, SearchOperator::constants};
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    options.seed = seed;
+    FlatScorer scorer;
+    const SearchOutcome outcome = search_with_agents(options, scorer, *SearchRecord::in_memory());
+    for (const Candidate& candidate : outcome.candidates)
+      EXPECT_EQ(candidate.proposal.from == SearchOperator::generator, candidate.proposal.parent < 0);
+  }
+}
+
 TEST(Search, AnswersAreRemembered) {
   const TemporaryFolder folder;
   SearchOptions options;
