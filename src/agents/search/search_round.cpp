@@ -97,6 +97,7 @@ Result<Search::Batch> Search::begin_batch(std::vector<Proposal> proposals, std::
     fresh.push_back(std::move(proposal));
   }
   std::vector<std::string> kernels;
+  kernels.reserve(fresh.size());
   for (const Proposal& proposal : fresh) kernels.push_back(proposal.kernel);
   KW_TRY(const std::vector<KernelLook> looks, look_at(kernels));
   Batch batch;

@@ -241,6 +241,7 @@ class FlatScorer : public LandscapeScorer {
   FlatScorer() : LandscapeScorer(0, true) {}
   std::vector<KernelLook> look_at(const std::vector<std::string>& kernels, bool) override {
     std::vector<KernelLook> looks;
+    looks.reserve(kernels.size());
     for (const std::string& kernel : kernels)
       looks.push_back({kernel, 10 * std::pow(1.004, landscape_distance(kernel)), 0});
     return looks;

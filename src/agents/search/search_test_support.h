@@ -60,6 +60,7 @@ class LandscapeScorer : public KernelScorer {
   std::vector<KernelLook> look_at(const std::vector<std::string>& kernels, bool model) override {
     looked += kernels.size();
     std::vector<KernelLook> looks;
+    looks.reserve(kernels.size());
     for (const std::string& kernel : kernels)
       looks.push_back({kernel, model ? 10 * std::pow(1.2, landscape_distance(kernel)) : 0, 0});
     return looks;

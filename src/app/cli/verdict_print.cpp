@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 
 #include "base/table.h"
@@ -14,7 +15,7 @@ namespace {
 constexpr int bar_characters = 30;
 
 std::string bar(double share) {
-  const int filled = std::clamp(static_cast<int>(share * bar_characters + 0.5), 0, bar_characters);
+  const int filled = std::clamp(static_cast<int>(std::lround(share * bar_characters)), 0, bar_characters);
   std::string text;
   for (int i = 0; i < filled; ++i) text += "█";
   return text;

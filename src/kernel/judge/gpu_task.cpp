@@ -173,6 +173,7 @@ Result<bool> GpuTask::answer(const std::vector<InputTensor>& inputs, Device devi
   const auto answers = [&](const PreparedInputs& from, Precision precision) -> Result<std::vector<OutputTensor>> {
     KW_TRY(auto sampled, reference->run_at(from, one.sizes, precision, one.places));
     std::vector<OutputTensor> picked;
+    picked.reserve(sampled.size());
     for (SampledOutput& output : sampled) picked.push_back(std::move(output.elements));
     return picked;
   };
