@@ -2,6 +2,7 @@
 # Tests that need an NVIDIA GPU, in ten minutes to half an hour; where there is none they are skipped, and the reason is said.
 #   KW_BUILD    folder with the programs (default build)
 #   KW_RESULTS  where the tables go (default build/gpu-results)
+#   KW_THOROUGH 1: agree, self, soak and speed take kernels of all tasks, not of every third
 #   KW_STEPS    some of: tests agree self repeat soak speed load_inline sanitizer calibrate kernels model ranks (default: all but the last three)
 set -uo pipefail
 cd "$(dirname "$0")/.."
