@@ -18,6 +18,9 @@ struct GpuBackendOptions {
   GpuPoolOptions pool;
   bool pytorch = true;  // time PyTorch eager too
   int patience = 1;     // times the usual limits: for drivers that are slow (an emulated one, or one under a debugger)
+  // Timings of a size with at most so many bytes of inputs and outputs are laid out before their turn alone: several
+  // that wait, each with some sets of them, must fit beside each other.
+  std::uint64_t laid_out_ahead_bytes = std::uint64_t{1} << 30;
   bool always_fresh = false;  // a worker of its own for every kernel: slow, for measuring what workers differ by
 };
 

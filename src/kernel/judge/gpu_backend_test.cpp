@@ -57,8 +57,7 @@ std::string kernel_with(const std::string& body) {
 }
 
 // The emulated device shares its cores with everything else that is going on.
-std::unique_ptr<GpuBackend> started_backend(int workers, int patience) {
-  GpuBackendOptions options;
+std::unique_ptr<GpuBackend> started_backend(int workers, int patience, GpuBackendOptions options = {}) {
   options.pool.workers = workers;
   options.patience = patience;
   auto started = GpuBackend::start(test_service(), options);
@@ -92,6 +91,16 @@ class GpuBackendTest : public testing::Test {
   static GpuBackend* backend;
 };
 GpuBackend* GpuBackendTest::backend = nullptr;
+
+TEST_F(GpuBackendTest, WhatIsTooLargeToWaitInMemoryIsLaidOutInItsTurn) {
+  GpuBackendOptions options;
+  options.laid_out_ahead_bytes = 0;
+  const auto late = started_backend(1, 300, options);
+  const Verdict verdict = judge(kernel_with("  if (i < n) y[i] = 2.0f * x[i];\n"), false, late.get());
+  ASSERT_EQ(verdict.status, VerdictStatus::correct) << describe(verdict);
+  EXPECT_TRUE(verdict.time_us && verdict.speedup_naive);
+  EXPECT_GE(verdict.times.at(0).rounds, 6);
+}
 
 TEST_F(GpuBackendTest, MeasuresACorrectKernelAgainstTheNaiveOne) {
   const Verdict verdict = judge(kernel_with("  if (i < n) y[i] = 2.0f * x[i];\n"));

@@ -90,22 +90,30 @@ bool GpuTrial::measure_size(std::size_t train_size) {
   const auto limit =
       (start_limit + milliseconds(static_cast<int>(100 * about_ms + 30 * budget_ms)) + data_.naive_limit(train_size)) *
       backend_.options_.patience;
-  stage("between");
-  {
-    // What need not be alone: everybody else waits for the turn that is.
-    const SharedTurn turn(backend_.pool_->turns());
-    if (!accept(worker_.load_inputs(*full->inputs, load_limit), "load")) return false;
-    if (naive != nullptr && naive->plans[train_size]) {
-      if (!accept(worker_.load_module(naive->kernel.module(), load_limit), "load")) return false;
+  const auto lay_out = [&] {
+    auto done = worker_.load_inputs(*full->inputs, load_limit);
+    if (done.done() && naive != nullptr && naive->plans[train_size]) {
+      done = worker_.load_module(naive->kernel.module(), load_limit);
       request.baseline = TimedPlan{naive->kernel.id, *naive->plans[train_size]};
     }
-    if (!accept(worker_.lay_out_timing(request, limit), where)) return false;
+    return done.done() ? worker_.lay_out_timing(request, limit) : done;
+  };
+  stage("between");
+  const bool ahead = full->input_bytes + full->output_bytes <= backend_.options_.laid_out_ahead_bytes;
+  auto laid_out = GpuAnswer<Nothing>{GpuEnd::no_memory, {}, {}};
+  if (ahead) {
+    // What need not be alone: everybody else waits for the turn that is.
+    const SharedTurn turn(backend_.pool_->turns());
+    laid_out = lay_out();
   }
+  if (laid_out.end != GpuEnd::no_memory && !accept(laid_out, where)) return false;
   stage("load, lay out");
   GpuAnswer<TimeReply> answer;
   {
     const AloneTurn turn(backend_.pool_->turns());
     stage("wait to be alone");
+    if (!laid_out.done()) laid_out = lay_out();
+    if (!accept(laid_out, where)) return false;
     answer = worker_.time(limit);
     stage("alone on the GPU");
     static constexpr const char* names[] = {"timer: lay out", "timer: clocks", "timer: warm up",
